@@ -1,5 +1,5 @@
 // Channels and deliveries as REST shows them. Secrets are masked, and a mask that is sent back stands for its secret.
-import { type Channel, shownState } from '../../engine/domain/alert/channel.ts'
+import { type Channel, publicState } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
 import type { ChannelNews } from '../../engine/ports/feed.ts'
 import type { ChannelBody, DeliveryBody } from '../../schemas/alert-channel.ts'
@@ -15,7 +15,7 @@ export function maskedUrl(url: string): string {
 /** The fields that everybody may see. */
 export function channelSummary(channel: Channel): ChannelBody {
   const { id, name, target, severity } = channel
-  return { channel_id: id, name, type: target.kind, severity: [...severity], state: shownState(channel) }
+  return { channel_id: id, name, type: target.kind, severity: [...severity], state: publicState(channel) }
 }
 
 /** The fields sent to everybody when the state of a channel changes. */

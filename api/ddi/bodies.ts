@@ -1,5 +1,11 @@
 // The answers of the DDI, in the terms of hawkBit.
-import { ddiNumber, ddiSleepSec, offeredJob, stoppedJob, wantsConfig } from '../../engine/domain/ota/ddi.ts'
+import {
+  ddiNumber,
+  ddiSleepSec,
+  offeredJob,
+  unannouncedCancel,
+  wantsConfig,
+} from '../../engine/domain/ota/ddi.ts'
 import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import type { FirmwareRecord, ImageHashes } from '../../engine/ports/ota.ts'
@@ -8,7 +14,7 @@ import type { Millis } from '../../schemas/ids.ts'
 /** The controller resource: when to poll again, and what there is to do. `base` is its URL. */
 export function controllerBody(firmware: Firmware, base: string, now: Millis): object {
   const job = offeredJob(firmware)
-  const stopped = stoppedJob(firmware)
+  const stopped = unannouncedCancel(firmware)
   return {
     config: { polling: { sleep: clockTime(ddiSleepSec(firmware, now)) } },
     _links: {

@@ -5,7 +5,13 @@
 import { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
-import { type DdiAct, ddiJob, isDdiEnded, offeredJob, stoppedJob } from '../../engine/domain/ota/ddi.ts'
+import {
+  type DdiAct,
+  ddiJob,
+  isDdiEnded,
+  offeredJob,
+  unannouncedCancel,
+} from '../../engine/domain/ota/ddi.ts'
 import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
 import { NO_FIRMWARE } from '../../engine/domain/ota/firmware-part.ts'
 import {
@@ -138,7 +144,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
       async answer({ deviceId, number }) {
         const acted = await act(deviceId, { kind: 'poll' })
         if (!('firmware' in acted)) return acted
-        const job = stoppedJob(acted.firmware)
+        const job = unannouncedCancel(acted.firmware)
         return job !== undefined && ddiJob(acted.firmware, number) === job
           ? { body: cancelBody(job) }
           : noSuchAction()

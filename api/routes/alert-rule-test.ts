@@ -1,8 +1,8 @@
 // POST /alerts/rules/test: which alerts a rule would have raised for some devices in the past. Nothing is stored or sent.
 import { leavesOf } from '../../engine/domain/alert/leaves.ts'
 import { createRule, type Rule } from '../../engine/domain/alert/rule.ts'
+import { type PastEvent, tryRule, untestableKind } from '../../engine/domain/alert/rule-trial.ts'
 import { membership } from '../../engine/domain/alert/target.ts'
-import { type PastEvent, tryRule, untestable } from '../../engine/domain/alert/tried-rule.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { NEW_SHADOW } from '../../engine/domain/shadow/record.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
@@ -35,7 +35,7 @@ export function alertRuleTestRoutes(services: Services): readonly Route[] {
       const made = createRule(body.rule, { id: 'rul_test', by: user.id, now: clock.now() })
       if (made.kind === 'mistakes') return mistaken(made.errors)
       const { rule } = made
-      const kind = untestable(rule)
+      const kind = untestableKind(rule)
       if (kind !== undefined)
         return refused('NOT_TESTABLE', { message: `nothing that is stored tells of ${kind}`, kind })
       const span = parseSpan(body, clock.now(), 'body')

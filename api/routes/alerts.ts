@@ -1,6 +1,6 @@
 // /alerts: alerts of devices, and what people do to them.
 import { isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
-import { shownState } from '../../engine/domain/alert/channel.ts'
+import { publicState } from '../../engine/domain/alert/channel.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { AlertSort } from '../../engine/ports/alerts.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -80,7 +80,7 @@ export function alertRoutes(services: Services): readonly Route[] {
           channel_id: channel.id,
           name: channel.name,
           type: channel.target.kind,
-          state: shownState(channel),
+          state: publicState(channel),
         })),
       })
     }),

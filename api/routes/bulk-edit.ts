@@ -2,7 +2,7 @@
 //
 // - A device that already has the change is left as it is, so an interrupted call can be repeated.
 // - Once a device fails because of the service, the remaining devices are not tried.
-import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
+import { type DeviceEdit, decideEdit } from '../../engine/domain/device/edit.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { BulkEditBody, BulkEditResult, BulkEditRow } from '../../schemas/bulk-edit.ts'
@@ -112,7 +112,7 @@ async function editOne(
   const id = visibleId(engine, text, user)
   const before = id && engine.devices.get(id)
   if (id === undefined || before === undefined) return failed(text, noSuchDevice())
-  const verdict = judgeEdit(before, wish)
+  const verdict = decideEdit(before, wish)
   if (verdict.kind === 'refused') return failed(id, verdict)
   const status = verdict.kind === 'same' ? 'unchanged' : 'changed'
   if (isDryRun) return { device_id: id, status }

@@ -2,7 +2,7 @@
 
 import { checkCondition } from '../../engine/domain/alert/check-condition.ts'
 import { leavesOf } from '../../engine/domain/alert/leaves.ts'
-import type { Canary, Gate, StageRule, StageWish } from '../../engine/domain/ota/deployment.ts'
+import type { Canary, Gate, StageRule, StageSpec } from '../../engine/domain/ota/deployment.ts'
 import { PRECONDITION_KINDS } from '../../engine/domain/ota/precondition.ts'
 import type { Condition } from '../../schemas/alert-condition.ts'
 import type { DeploymentWish } from '../../schemas/deployment.ts'
@@ -16,7 +16,7 @@ const ALL_PERCENT = 100
 export interface Staging {
   readonly kind: 'staging'
   readonly canary: Canary | undefined
-  readonly stages: readonly StageWish[] | undefined
+  readonly stages: readonly StageSpec[] | undefined
   readonly maxConcurrent: number
 }
 
@@ -114,7 +114,7 @@ function toCanary(wish: CanaryWish): Canary {
 }
 
 /** The last stage accepts any success rate unless the request says otherwise, because no stage follows it. */
-function toStage(wish: StageWishBody, isLast: boolean): StageWish {
+function toStage(wish: StageWishBody, isLast: boolean): StageSpec {
   return {
     percent: wish.percent ?? (isLast ? ALL_PERCENT : undefined),
     count: wish.count ?? undefined,

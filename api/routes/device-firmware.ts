@@ -1,7 +1,7 @@
 // The firmware of one device: version, jobs and rollback. Also the number of devices per version.
 import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
-import { isUnfinished, isUpdating, jobAtWork, runningSha256 } from '../../engine/domain/ota/firmware-jobs.ts'
+import { grantedJob, isUnfinished, isUpdating, runningSha256 } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import type { VersionsBody } from '../../schemas/deployment.ts'
@@ -101,7 +101,7 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   if (device === undefined || state === undefined) return noSuchDevice()
   if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: id })
   if (isUpdating(state.firmware) && !call.force) {
-    const from = jobAtWork(state.firmware)?.status
+    const from = grantedJob(state.firmware)?.status
     return refused('INVALID_STATE_TRANSITION', {
       message: `the device is ${from} now: wait for the end, or say \`force\``,
       ...{ from, to: 'rolling_back', allowed: [] },

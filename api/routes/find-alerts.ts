@@ -2,7 +2,7 @@
 //
 // A device's record keeps its open alerts and the latest resolved ones, and is authoritative for them. The history has
 // all resolved alerts, with a short delay. An alert that is in both counts once, as in the record.
-import { inOrder } from '../../engine/domain/alert/found.ts'
+import { sortAlerts } from '../../engine/domain/alert/alert-results.ts'
 import type { AlertMatches, AlertsQuery } from '../../engine/ports/alerts.ts'
 import type { Engine } from '../../engine/ports/engine.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -41,7 +41,7 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
   return {
     // Records keep some alerts for longer than the history does.
     total: others.total + Math.max(kept.total, past.total + unstored),
-    alerts: inOrder([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
+    alerts: sortAlerts([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readAck } from '../../engine/domain/command/ack-message.ts'
 import { createCommand } from '../../engine/domain/command/create.ts'
-import { acknowledge, cancelCommand, delivered } from '../../engine/domain/command/lifecycle.ts'
+import { acknowledge, cancelCommand, markDelivered } from '../../engine/domain/command/lifecycle.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
 import { sendDue } from '../../engine/domain/command/send-order.ts'
 import { type HistoryRow, writtenRow } from '../../engine/domain/history/row.ts'
@@ -50,7 +50,10 @@ class Past {
   }
 
   delivered(ms: number): this {
-    return this.#keep(delivered(this.#commands, { id: this.#id, kind: 'command', now: at(ms) }).commands, ms)
+    return this.#keep(
+      markDelivered(this.#commands, { id: this.#id, kind: 'command', now: at(ms) }).commands,
+      ms,
+    )
   }
 
   says(ms: number, status: string, more: object = {}): this {

@@ -1,5 +1,5 @@
 // Converts a row of a bulk registration, for a device that exists, to the change that PATCH /devices/{id} would make.
-import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
+import { type DeviceEdit, decideEdit } from '../../engine/domain/device/edit.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
@@ -26,7 +26,7 @@ export function toEdit(there: DeviceRecord, row: RegisterDeviceBody, isGone: boo
   const { name, description, group, metadata, heartbeat_timeout_sec: heartbeatTimeoutSec } = row
   const given = { name, description, group, metadata, heartbeatTimeoutSec, tags: unique(row.tags) }
   const wish: DeviceEdit = { kind: 'edit', replace: false, ...given }
-  const verdict = judgeEdit(there, wish)
+  const verdict = decideEdit(there, wish)
   if (verdict.kind === 'refused') return refused(verdict.code, verdict.detail)
   return { kind: 'edit', deviceId: there.id, request: verdict.kind === 'same' ? undefined : wish }
 }

@@ -18,7 +18,7 @@ export class RateMeter {
   #rates: Rates = { messagesPerSec: 0, pointsPerSec: 0, lagMs: 0 }
 
   look(table: FleetTable, at: number): Rates {
-    const { messages, points, lagMs } = table.tally()
+    const { messages, points, lagMs } = table.totals()
     const before = this.#before
     this.#before = { at, messages, points }
     if (before === undefined || at <= before.at) return this.#rates

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { createRule, type Rule } from '../../engine/domain/alert/rule.ts'
 import { RuleBook } from '../../engine/domain/alert/rule-book.ts'
 import type { Watch } from '../../engine/domain/alert/watch.ts'
-import { recall } from '../../engine/domain/alert/watch-memory.ts'
+import { restoreWatch } from '../../engine/domain/alert/watch-memory.ts'
 import { register } from '../../engine/domain/device/transition.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import { Columns } from '../../engine/domain/telemetry/columns.ts'
@@ -128,12 +128,12 @@ function watchesOf(wishes: readonly RuleWishBody[]): {
     userAuthor('bench'),
     START,
   ).device
-  const { fit } = book.fittingOf(device)
+  const { fit } = book.fitFor(device)
   if (fit === undefined) throw new Error('the rules fit no device')
   const collect = collector()
   collect()
   const before = process.memoryUsage().heapUsed
-  const watches = Array.from({ length: WATCHED }, () => recall(fit, undefined, () => undefined))
+  const watches = Array.from({ length: WATCHED }, () => restoreWatch(fit, undefined, () => undefined))
   collect()
   const bytes = (process.memoryUsage().heapUsed - before) / WATCHED / wishes.length
   return { watches, bytes }

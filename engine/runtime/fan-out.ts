@@ -1,8 +1,8 @@
 // Splits a question by the owners of the devices it is about, and joins their answers. An owner is a shard of this node
 // or another node.
 import type { Partition } from '../../schemas/ids.ts'
-import { joinedFleetCounts } from '../domain/alert/fleet-counts.ts'
-import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
+import { mergeAlertCounts, mergeMatches } from '../domain/alert/alert-results.ts'
+import { mergeFleetCounts } from '../domain/alert/fleet-counts.ts'
 import { type KeptCommand, newestOf } from '../domain/command/kept-commands.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { unreachable } from '../domain/unreachable.ts'
@@ -85,7 +85,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const answers = [...shares].map(([owner, partitions]) =>
         owners.ask(owner, { ask, after: [], partitions }),
       )
-      return joinedFleetCounts(await Promise.all(answers))
+      return mergeFleetCounts(await Promise.all(answers))
     }
     case 'alerts':
     case 'alert_counts': {
@@ -93,8 +93,8 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
       const answers = await askAll(owners, { ask, after }, partitions)
       // These are answers to `ask.kind`.
-      if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertMatches[], ask.query)
-      return joinedCounts(answers as readonly AlertCounts[])
+      if (ask.kind === 'alerts') return mergeMatches(answers as readonly AlertMatches[], ask.query)
+      return mergeAlertCounts(answers as readonly AlertCounts[])
     }
     case 'snapshot':
     case 'metrics':

@@ -3,9 +3,9 @@ import { type AlertId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import { unreachable } from '../unreachable.ts'
+import { resolveAlert, withOpenAlert } from './alert-updates.ts'
 import type { Alert, Alerts } from './alerts-part.ts'
 import type { Move } from './decide.ts'
-import { end, withOpen } from './moved.ts'
 
 export type AlertAct =
   | { readonly kind: 'ack'; readonly comment?: string | undefined }
@@ -39,30 +39,30 @@ interface Actor {
   readonly now: Millis
 }
 
-export function act(alerts: Alerts, id: AlertId, wish: AlertAct, actor: Actor): ActOutcome {
+export function applyAct(alerts: Alerts, id: AlertId, act: AlertAct, actor: Actor): ActOutcome {
   const open = alerts.open.find((alert) => alert.id === id)
   const alert = open ?? alerts.resolved.find((each) => each.id === id)
   if (alert === undefined) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
-  if (open === undefined && wish.kind !== 'comment')
+  if (open === undefined && act.kind !== 'comment')
     return {
       kind: 'refused',
       code: 'INVALID_STATE_TRANSITION',
       detail: { message: 'the alert is resolved', from: 'resolved', allowed: [] },
     }
-  const text = 'comment' in wish ? wish.comment : wish.kind === 'comment' ? wish.text : undefined
+  const text = 'comment' in act ? act.comment : act.kind === 'comment' ? act.text : undefined
   if (text !== undefined && alert.comments.length >= LIMITS.alertCommentsMax)
     return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.alertCommentsMax } }
-  const changed = applied(alert, wish, actor)
-  const said = text === undefined ? changed : commented(changed, text, actor)
-  if (said === alert && wish.kind !== 'resolve') return { kind: 'acted', alerts, alert, move: undefined }
-  if (wish.kind === 'resolve') return resolved(alerts, said, { wish, now: actor.now })
-  const after = { ...said, revision: alert.revision + 1 }
+  const changed = withAct(alert, act, actor)
+  const commented = text === undefined ? changed : withComment(changed, text, actor)
+  if (commented === alert && act.kind !== 'resolve') return { kind: 'acted', alerts, alert, move: undefined }
+  if (act.kind === 'resolve') return resolveByUser(alerts, commented, { act: act, now: actor.now })
+  const after = { ...commented, revision: alert.revision + 1 }
   const move: Move = { event: 'updated', alert: after, notice: undefined }
-  return { kind: 'acted', alerts: replaced(alerts, after), alert: after, move }
+  return { kind: 'acted', alerts: replaceAlert(alerts, after), alert: after, move }
 }
 
-function applied(alert: Alert, wish: AlertAct, { by, now }: Actor): Alert {
-  switch (wish.kind) {
+function withAct(alert: Alert, act: AlertAct, { by, now }: Actor): Alert {
+  switch (act.kind) {
     case 'ack':
       return alert.acknowledgedAt === undefined
         ? { ...alert, acknowledgedAt: now, acknowledgedBy: by }
@@ -72,34 +72,34 @@ function applied(alert: Alert, wish: AlertAct, { by, now }: Actor): Alert {
         ? alert
         : { ...alert, acknowledgedAt: undefined, acknowledgedBy: undefined }
     case 'snooze':
-      return alert.snoozedUntil === wish.until ? alert : { ...alert, snoozedUntil: wish.until, snoozedBy: by }
+      return alert.snoozedUntil === act.until ? alert : { ...alert, snoozedUntil: act.until, snoozedBy: by }
     case 'unsnooze':
       return alert.snoozedUntil === undefined
         ? alert
         : { ...alert, snoozedUntil: undefined, snoozedBy: undefined }
     case 'assign':
-      return alert.assignee === wish.userId ? alert : { ...alert, assignee: wish.userId }
+      return alert.assignee === act.userId ? alert : { ...alert, assignee: act.userId }
     case 'resolve':
     case 'comment':
       return alert
     default:
-      return unreachable(wish)
+      return unreachable(act)
   }
 }
 
-function commented(alert: Alert, text: string, { by, now: at }: Actor): Alert {
+function withComment(alert: Alert, text: string, { by, now: at }: Actor): Alert {
   return { ...alert, comments: [...alert.comments, { at, by, text }] }
 }
 
-function resolved(
+function resolveByUser(
   alerts: Alerts,
   alert: Alert,
-  { wish, now }: { readonly wish: Extract<AlertAct, { kind: 'resolve' }>; readonly now: Millis },
+  { act, now }: { readonly act: Extract<AlertAct, { kind: 'resolve' }>; readonly now: Millis },
 ): ActOutcome {
-  const snoozedUntil = wish.snoozeSec === undefined ? undefined : Millis(now + wish.snoozeSec * 1_000)
+  const snoozedUntil = act.snoozeSec === undefined ? undefined : Millis(now + act.snoozeSec * 1_000)
   // Until the end of this millisecond: conditions that are true now have had their alert.
   const at = Micros(now * 1_000 + 999)
-  const ended = end(withOpen(alerts, alert), alert, { reason: 'user', now: at, snoozedUntil })
+  const ended = resolveAlert(withOpenAlert(alerts, alert), alert, { reason: 'user', now: at, snoozedUntil })
   const notice = alert.wasTold ? 'resolved' : undefined
   return {
     kind: 'acted',
@@ -109,7 +109,7 @@ function resolved(
   }
 }
 
-function replaced(alerts: Alerts, alert: Alert): Alerts {
-  const put = (list: readonly Alert[]) => list.map((each) => (each.id === alert.id ? alert : each))
-  return { ...alerts, open: put(alerts.open), resolved: put(alerts.resolved) }
+function replaceAlert(alerts: Alerts, alert: Alert): Alerts {
+  const replaceIn = (list: readonly Alert[]) => list.map((each) => (each.id === alert.id ? alert : each))
+  return { ...alerts, open: replaceIn(alerts.open), resolved: replaceIn(alerts.resolved) }
 }

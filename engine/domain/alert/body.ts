@@ -16,13 +16,13 @@ export interface DisplayedState {
 }
 
 /** What an alert is about. Without an id it is about the fleet, or a group of it. */
-export type AlertPlace = Pick<Member, 'name' | 'type' | 'group'> & { readonly id: DeviceId | undefined }
+export type AlertSource = Pick<Member, 'name' | 'type' | 'group'> & { readonly id: DeviceId | undefined }
 
 const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))
 
 export function alertBody(
   alert: Alert,
-  device: AlertPlace,
+  device: AlertSource,
   { state, suppressedBy }: DisplayedState,
 ): JsonObject {
   return {
@@ -66,7 +66,7 @@ export function alertBody(
 /** Alerts with the same key belong to one storm. It has the values that the rule groups its notifications by. */
 function groupKeyOf(
   { ruleId, groupBy, id: alertId }: Pick<Alert, 'ruleId' | 'groupBy' | 'id'>,
-  { id, group }: AlertPlace,
+  { id, group }: AlertSource,
 ): string {
   switch (groupBy) {
     case 'rule':
@@ -83,7 +83,7 @@ function groupKeyOf(
 }
 
 /** The rule's message for this alert. */
-export function alertMessage({ rule }: CompiledRule, alert: Alert, device: AlertPlace): string {
+export function alertMessage({ rule }: CompiledRule, alert: Alert, device: AlertSource): string {
   const body = alertBody(alert, device, { state: 'firing', suppressedBy: [] })
   const { id = '', name, type, group = '' } = device
   return fillTemplate(rule.message ?? DEFAULT_MESSAGE, {
@@ -100,7 +100,7 @@ export function alertMessage({ rule }: CompiledRule, alert: Alert, device: Alert
 /** The notice that a move of the alert leaves for the notifier. */
 export function noticeOf(
   alert: Alert,
-  device: AlertPlace,
+  device: AlertSource,
   { event, at, state }: { readonly event: NoticeEvent; readonly at: Millis; readonly state: AlertState },
 ): Notice {
   const { id, name, type, group } = device

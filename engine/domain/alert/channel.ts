@@ -62,12 +62,12 @@ export interface Channel extends ChannelSettings {
 export const HEALTHY: ChannelHealth = { state: 'ok', lastError: undefined, failures: 0 }
 
 /** Whether the channel gets this notice, because the rule names it or leaves the choice to the channels. */
-export function takes(channel: Channel, notice: Notice): boolean {
+export function acceptsNotice(channel: Channel, notice: Notice): boolean {
   const { channels, highestSeverity, device } = notice
-  const isMeant = channels === undefined ? channel.isDefault : channels.includes(channel.id)
+  const isSelected = channels === undefined ? channel.isDefault : channels.includes(channel.id)
   return (
-    isMeant &&
-    isOpen(channel) &&
+    isSelected &&
+    isActive(channel) &&
     channel.severity.includes(highestSeverity) &&
     (channel.group === undefined || isBelow(device?.group ?? groupOf(notice.alert['group']), channel.group))
   )
@@ -84,7 +84,7 @@ export function healthAfter(
     case 'retry':
       return health
     case 'delivered':
-      return isWell(health) ? health : { ...HEALTHY, lastError: health.lastError }
+      return isHealthy(health) ? health : { ...HEALTHY, lastError: health.lastError }
     case 'gone':
       return { state: 'disabled', lastError, failures }
     case 'failed':
@@ -95,17 +95,17 @@ export function healthAfter(
   }
 }
 
-function isWell({ state, failures }: ChannelHealth): boolean {
+function isHealthy({ state, failures }: ChannelHealth): boolean {
   return failures === 0 && state !== 'failing'
 }
 
 /** The part that everybody may see. A channel that an admin turned off and one whose address is gone are both `disabled`. */
-export function shownState({ enabled, health }: Channel): ChannelHealth['state'] {
+export function publicState({ enabled, health }: Channel): ChannelHealth['state'] {
   return enabled ? health.state : 'disabled'
 }
 
-export function isOpen(channel: Channel): boolean {
-  return shownState(channel) !== 'disabled'
+export function isActive(channel: Channel): boolean {
+  return publicState(channel) !== 'disabled'
 }
 
 function isBelow(group: string | undefined, subtree: string): boolean {

@@ -97,17 +97,17 @@ export type CheckedCondition =
 
 /** `path` is the pointer to the condition within the body. */
 export function checkCondition(value: unknown, path: string): CheckedCondition {
-  const checking: CheckState = { errors: [], leaves: 0 }
-  checkNode(value, { path, depth: 1 }, checking)
-  if (checking.leaves > LIMITS.conditionLeavesMax)
-    checking.errors.push({
+  const state: CheckState = { errors: [], leaves: 0 }
+  checkNode(value, { path, depth: 1 }, state)
+  if (state.leaves > LIMITS.conditionLeavesMax)
+    state.errors.push({
       path,
       code: 'TOO_MANY',
       message: `has more than ${LIMITS.conditionLeavesMax} leaves`,
     })
   // Every field was checked above, if there is no mistake.
-  if (checking.errors.length === 0) checking.errors.push(...checkScope(value as Condition, path))
-  const errors = checking.errors.slice(0, LIMITS.validationErrorsMax)
+  if (state.errors.length === 0) state.errors.push(...checkScope(value as Condition, path))
+  const errors = state.errors.slice(0, LIMITS.validationErrorsMax)
   if (errors.length > 0) return { kind: 'mistakes', errors }
   return { kind: 'condition', condition: value as Condition }
 }
@@ -121,9 +121,9 @@ interface Place {
   readonly depth: number
 }
 
-function checkNode(value: unknown, place: Place, checking: CheckState): void {
+function checkNode(value: unknown, place: Place, state: CheckState): void {
   const { path, depth } = place
-  const { errors } = checking
+  const { errors } = state
   if (!isObject(value)) {
     errors.push({ path, ...wrongType('an object') })
     return
@@ -138,35 +138,35 @@ function checkNode(value: unknown, place: Place, checking: CheckState): void {
   }
   const [only] = Object.keys(value)
   if (Object.keys(value).length === 1 && (only === 'all' || only === 'any' || only === 'not'))
-    checkBranch(only, value[only], place, checking)
-  else checkLeaf(value, path, checking)
+    checkBranch(only, value[only], place, state)
+  else checkLeaf(value, path, state)
 }
 
-function checkBranch(name: 'all' | 'any' | 'not', inner: unknown, place: Place, checking: CheckState): void {
+function checkBranch(name: 'all' | 'any' | 'not', inner: unknown, place: Place, state: CheckState): void {
   const path = `${place.path}/${name}`
   const depth = place.depth + 1
   if (name === 'not') {
-    checkNode(inner, { path, depth }, checking)
+    checkNode(inner, { path, depth }, state)
     return
   }
   if (!Array.isArray(inner)) {
-    checking.errors.push({ path, ...wrongType('a list of conditions') })
+    state.errors.push({ path, ...wrongType('a list of conditions') })
     return
   }
   if (inner.length === 0 || inner.length > LIMITS.conditionLeavesMax) {
     const [code, bound] = inner.length === 0 ? ['TOO_FEW', 'at least 1'] : ['TOO_MANY', 'at most 16']
-    checking.errors.push({ path, code, message: `must have ${bound} conditions` })
+    state.errors.push({ path, code, message: `must have ${bound} conditions` })
     return
   }
   inner.forEach((each, i) => {
-    checkNode(each, { path: `${path}/${i}`, depth }, checking)
+    checkNode(each, { path: `${path}/${i}`, depth }, state)
   })
 }
 
-function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, checking: CheckState): void {
-  const { errors } = checking
+function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, state: CheckState): void {
+  const { errors } = state
   const { kind } = value
-  checking.leaves++
+  state.leaves++
   const known: readonly unknown[] = LEAF_KINDS
   if (!known.includes(kind)) {
     errors.push({
@@ -188,51 +188,51 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
         message: `is not known; ${leaf} has ${Object.keys(fields).join(', ') || 'no fields'}`,
       })
   for (const [name, { check, isNeeded }] of Object.entries(fields)) {
-    const given = value[name]
-    if (given === undefined && isNeeded !== true) continue
-    const mistake = given === undefined ? { code: 'REQUIRED', message: 'is required' } : check(given)
+    const fieldValue = value[name]
+    if (fieldValue === undefined && isNeeded !== true) continue
+    const mistake =
+      fieldValue === undefined ? { code: 'REQUIRED', message: 'is required' } : check(fieldValue)
     if (mistake !== undefined) errors.push({ path: `${path}/${name}`, ...mistake })
   }
   if (errors.length > before) return
-  if (leaf === 'repeat') checkRepeated(value['condition'], `${path}/condition`, checking)
-  else if (leaf === 'fleet') checkCounted(value, path, checking)
+  if (leaf === 'repeat') checkRepeated(value['condition'], `${path}/condition`, state)
+  else if (leaf === 'fleet') checkFleetOf(value, path, state)
   // Its fields were checked one by one above. What remains is whether they fit together.
-  else errors.push(...checkTogether(value as Leaf, path))
+  else errors.push(...checkFieldsFit(value as Leaf, path))
 }
 
-function checkRepeated(inner: unknown, path: string, checking: CheckState): void {
+function checkRepeated(inner: unknown, path: string, state: CheckState): void {
   const isLeaf = isObject(inner) && 'kind' in inner && inner['kind'] !== 'repeat'
-  if (isLeaf) checkLeaf(inner, path, checking)
-  else
-    checking.errors.push({ path, code: 'NOT_ALLOWED', message: 'must be a condition without others inside' })
-  checking.leaves--
+  if (isLeaf) checkLeaf(inner, path, state)
+  else state.errors.push({ path, code: 'NOT_ALLOWED', message: 'must be a condition without others inside' })
+  state.leaves--
 }
 
 /** What members are counted for: a state, that they flap, or an alert of another rule. */
-function checkCounted(value: Readonly<Record<string, unknown>>, path: string, checking: CheckState): void {
+function checkFleetOf(value: Readonly<Record<string, unknown>>, path: string, state: CheckState): void {
   const { of: counted, unit, value: bound } = value
   const at = `${path}/of`
   if (unit === 'percent' && typeof bound === 'number' && bound > 100)
-    checking.errors.push({
+    state.errors.push({
       path: `${path}/value`,
       code: 'OUT_OF_RANGE',
       message: 'must be at most 100 percent',
     })
   if (isObject(counted) && 'rule_id' in counted) {
     const mistake = text(LIMITS.ruleIdCharsMax)(counted['rule_id'])
-    if (mistake !== undefined) checking.errors.push({ path: `${at}/rule_id`, ...mistake })
+    if (mistake !== undefined) state.errors.push({ path: `${at}/rule_id`, ...mistake })
     for (const name of Object.keys(counted))
       if (name !== 'rule_id')
-        checking.errors.push({
+        state.errors.push({
           path: `${at}/${pointerPart(name)}`,
           code: 'UNKNOWN_PARAMETER',
           message: 'is not known beside rule_id',
         })
   } else if (isObject(counted) && (counted['kind'] === 'state' || counted['kind'] === 'flapping')) {
-    checkLeaf(counted, at, checking)
-    checking.leaves--
+    checkLeaf(counted, at, state)
+    state.leaves--
   } else
-    checking.errors.push({
+    state.errors.push({
       path: at,
       code: 'NOT_ALLOWED',
       message: 'must be a condition of the kind state or flapping, or {"rule_id":"…"}',
@@ -244,7 +244,7 @@ function pointerPart(name: string): string {
   return name.slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-function checkTogether(leaf: Leaf, path: string): readonly FieldError[] {
+function checkFieldsFit(leaf: Leaf, path: string): readonly FieldError[] {
   if (leaf.kind === 'threshold') return checkThreshold(leaf, path)
   if (leaf.kind === 'range') {
     const { min, max, clear_margin: margin = 0 } = leaf

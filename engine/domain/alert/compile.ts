@@ -54,11 +54,11 @@ export function compileRule(rule: Rule): CompiledRule {
   }))
   const clear = rule.clear === null ? undefined : toNode(rule.clear, leaves)
   const { condition, levels, no_data, no_data_after_sec } = rule
-  const judged = JSON.stringify([condition, levels, rule.clear, no_data, no_data_after_sec])
+  const judgedFields = JSON.stringify([condition, levels, rule.clear, no_data, no_data_after_sec])
   return {
     rule,
     id: rule.rule_id,
-    key: shortHash(judged),
+    key: shortHash(judgedFields),
     isMember: membership(rule.target),
     leaves,
     roots: roots.sort((a, b) => b.rank - a.rank),

@@ -10,13 +10,13 @@ import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertState } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { type AlertSubject, alertId } from './alert-id.ts'
+import { resolveAlert, withOpenAlert } from './alert-updates.ts'
 import { type Alert, type Alerts, memoOf, openOf, type RuleMemo } from './alerts-part.ts'
 import { type CompiledRule, type Root, severityRank } from './compile.ts'
-import { end, withOpen } from './moved.ts'
 import type { NoticeEvent } from './notice.ts'
 
 export type Phase = 'inactive' | Exclude<AlertState, 'resolved'>
-/** What the conditions say: true, true for as long as `for_sec`, false, or false for as long as the alert is kept. */
+/** What the conditions say: true, true for as long as `for_sec`, false, or false for as long as the alert keeps firing. */
 export type Verdict = 'true' | 'long_true' | 'false' | 'long_false'
 
 /** [contract 5.3] `resolved` means that the alert ends and its rule is inactive again. */
@@ -89,7 +89,7 @@ export function phaseOf(
     const since = Math.max(...findings.since)
     return since > 0 && mayBegin(memoOf(alerts, rule.id), rule, { since, now }) ? 'pending' : 'inactive'
   }
-  return rule.isMomentary || fallenAt(findings, open) === undefined ? 'firing' : 'recovering'
+  return rule.isMomentary || clearedSince(findings, open) === undefined ? 'firing' : 'recovering'
 }
 
 function whileClosed(alerts: Alerts, context: Context): Decision {
@@ -131,23 +131,23 @@ function fire(
   context: Context,
 ): Decision {
   const { rule, subject, findings, now } = context
-  const { rule: about } = rule
+  const { rule: settings } = rule
   const at = toMillis(now)
   const memo = memoOf(alerts, rule.id)
-  const { episodes, within_sec: withinSec } = about.flap
+  const { episodes, within_sec: withinSec } = settings.flap
   const recent = [...(memo?.episodes ?? []), at]
     .filter((each) => each > at - withinSec * 1_000)
     .slice(-episodes)
   const alert: Alert = {
     id: alertId(rule.id, subject, [since, memo?.endedAt ?? 0]),
     ruleId: rule.id,
-    ruleName: about.name,
+    ruleName: settings.name,
     ruleKey: rule.key,
-    description: about.description,
-    labels: about.labels,
-    groupBy: about.group_by,
-    channels: about.channels,
-    sendResolved: about.send_resolved,
+    description: settings.description,
+    labels: settings.labels,
+    groupBy: settings.group_by,
+    channels: settings.channels,
+    sendResolved: settings.send_resolved,
     type: findings.type,
     metric: findings.metric,
     severity: root.severity,
@@ -179,24 +179,24 @@ function fire(
     episodes: recent,
   }
   const memos = [...alerts.memos.filter(({ ruleId }) => ruleId !== rule.id), next]
-  return toldIfHeard({ ...alerts, memos }, alert, { ...context, event: 'fired' })
+  return notifyUnlessMuted({ ...alerts, memos }, alert, { ...context, event: 'fired' })
 }
 
-/** Puts the alert among the open ones, told of unless it is muted (K3). */
-function toldIfHeard(
+/** Adds the alert to the open ones, or replaces it there, with a notification unless it is muted (K3). */
+function notifyUnlessMuted(
   alerts: Alerts,
   alert: Alert,
   context: Context & { readonly event: Move['event'] },
 ): Decision {
   const { findings, now, message, event } = context
   const isMuted = findings.mutedBy(alert.severity).length > 0
-  const said = { ...alert, message: message(alert) }
-  const kept: Alert = isMuted
-    ? { ...said, toldAt: undefined }
-    : { ...said, toldAt: toMillis(now), wasTold: true }
+  const filledIn = { ...alert, message: message(alert) }
+  const opened: Alert = isMuted
+    ? { ...filledIn, toldAt: undefined }
+    : { ...filledIn, toldAt: toMillis(now), wasTold: true }
   return {
-    alerts: withOpen(alerts, kept),
-    moves: [{ event, alert: kept, notice: isMuted ? undefined : 'fired' }],
+    alerts: withOpenAlert(alerts, opened),
+    moves: [{ event, alert: opened, notice: isMuted ? undefined : 'fired' }],
     // Decided once more, because another level may follow.
     nextAt: 0,
   }
@@ -204,28 +204,31 @@ function toldIfHeard(
 
 function whileOpen(alerts: Alerts, open: Alert, context: Context): Decision {
   const { rule, findings, now } = context
-  const fallen = fallenAt(findings, open)
-  if (open.ruleKey !== rule.key) return rejudged(alerts, open, context)
-  if (fallen !== undefined) {
+  const clearedAt = clearedSince(findings, open)
+  if (open.ruleKey !== rule.key) return applyChangedRule(alerts, open, context)
+  if (clearedAt !== undefined) {
     const keepSec = open.flapping ? rule.rule.flap.hold_sec : rule.rule.keep_firing_for_sec
-    const until = fallen + keepSec * 1_000_000
+    const until = clearedAt + keepSec * 1_000_000
     const verdict: Verdict = now >= until ? 'long_false' : 'false'
     if (STATES.firing[verdict] === 'resolved')
       return resolve(alerts, open, { ...context, reason: 'recovered' })
     return { alerts, moves: [], nextAt: Math.ceil(until / 1_000) }
   }
-  const moved = levelled(open, context)
-  if (moved.raised)
-    return toldIfHeard(alerts, current(moved.alert, context), { ...context, event: 'severity' })
-  if (moved.alert !== open) {
-    const lowered = current(moved.alert, context)
+  const adjusted = adjustSeverity(open, context)
+  if (adjusted.raised)
+    return notifyUnlessMuted(alerts, withCurrentValues(adjusted.alert, context), {
+      ...context,
+      event: 'severity',
+    })
+  if (adjusted.alert !== open) {
+    const lowered = withCurrentValues(adjusted.alert, context)
     return {
-      alerts: withOpen(alerts, lowered),
+      alerts: withOpenAlert(alerts, lowered),
       moves: [{ event: 'severity', alert: lowered, notice: undefined }],
       nextAt: 0,
     }
   }
-  return remind(alerts, open, { ...context, nextAt: moved.nextAt })
+  return remind(alerts, open, { ...context, nextAt: adjusted.nextAt })
 }
 
 /** Sends what a muted alert has not sent yet, and reminders. */
@@ -236,55 +239,64 @@ function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextA
   const { snoozedUntil } = open
   if (snoozedUntil !== undefined && at < snoozedUntil)
     return { alerts, moves: [], nextAt: Math.min(nextAt, snoozedUntil) }
-  if (snoozedUntil !== undefined) return woken(alerts, open, { ...context, isMuted })
+  if (snoozedUntil !== undefined) return endSnooze(alerts, open, { ...context, isMuted })
   if (isMuted) return { alerts, moves: [], nextAt }
   if (open.toldAt === undefined) {
-    const told = { ...current(open, context), toldAt: at, wasTold: true, revision: open.revision + 1 }
+    const notified = {
+      ...withCurrentValues(open, context),
+      toldAt: at,
+      wasTold: true,
+      revision: open.revision + 1,
+    }
     return {
-      alerts: withOpen(alerts, told),
-      moves: [{ event: 'updated', alert: told, notice: 'fired' }],
+      alerts: withOpenAlert(alerts, notified),
+      moves: [{ event: 'updated', alert: notified, notice: 'fired' }],
       nextAt: 0,
     }
   }
   if (open.acknowledgedAt !== undefined || open.flapping) return { alerts, moves: [], nextAt }
   const repeatAt = open.toldAt + rule.rule.repeat_interval_sec * 1_000
   if (at < repeatAt) return { alerts, moves: [], nextAt: Math.min(nextAt, repeatAt) }
-  const repeated = { ...current(open, context), toldAt: at, revision: open.revision + 1 }
+  const repeated = { ...withCurrentValues(open, context), toldAt: at, revision: open.revision + 1 }
   return {
-    alerts: withOpen(alerts, repeated),
+    alerts: withOpenAlert(alerts, repeated),
     moves: [{ event: 'repeat', alert: repeated, notice: 'repeat' }],
     nextAt: 0,
   }
 }
 
 /** The snooze has ended and the alert still fires. */
-function woken(alerts: Alerts, open: Alert, context: Context & { readonly isMuted: boolean }): Decision {
+function endSnooze(alerts: Alerts, open: Alert, context: Context & { readonly isMuted: boolean }): Decision {
   const { now, isMuted } = context
-  const isHeard = !isMuted && open.acknowledgedAt === undefined && !open.flapping
-  const awake: Alert = {
-    ...current(open, context),
+  const isNotified = !isMuted && open.acknowledgedAt === undefined && !open.flapping
+  const updated: Alert = {
+    ...withCurrentValues(open, context),
     snoozedUntil: undefined,
     snoozedBy: undefined,
-    toldAt: isHeard ? toMillis(now) : isMuted ? undefined : open.toldAt,
-    wasTold: open.wasTold || isHeard,
+    toldAt: isNotified ? toMillis(now) : isMuted ? undefined : open.toldAt,
+    wasTold: open.wasTold || isNotified,
     revision: open.revision + 1,
   }
   return {
-    alerts: withOpen(alerts, awake),
+    alerts: withOpenAlert(alerts, updated),
     moves: [
-      { event: 'updated', alert: awake, notice: isHeard ? (open.wasTold ? 'repeat' : 'fired') : undefined },
+      {
+        event: 'updated',
+        alert: updated,
+        notice: isNotified ? (open.wasTold ? 'repeat' : 'fired') : undefined,
+      },
     ],
     nextAt: 0,
   }
 }
 
 /** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. */
-function rejudged(alerts: Alerts, open: Alert, context: Context): Decision {
+function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decision {
   const { rule, findings } = context
   if (Math.max(...findings.since) <= 0) return resolve(alerts, open, { ...context, reason: 'rule_changed' })
   const place = findings.since.findIndex((since) => since > 0)
-  const kept: Alert = {
-    ...current(open, context),
+  const updated: Alert = {
+    ...withCurrentValues(open, context),
     ruleKey: rule.key,
     ruleName: rule.rule.name,
     channels: rule.rule.channels,
@@ -296,8 +308,8 @@ function rejudged(alerts: Alerts, open: Alert, context: Context): Decision {
     revision: open.revision + 1,
   }
   return {
-    alerts: withOpen(alerts, kept),
-    moves: [{ event: 'updated', alert: kept, notice: undefined }],
+    alerts: withOpenAlert(alerts, updated),
+    moves: [{ event: 'updated', alert: updated, notice: undefined }],
     nextAt: 0,
   }
 }
@@ -308,7 +320,7 @@ function resolve(
   context: Context & { readonly reason: AlertEndReason },
 ): Decision {
   const { reason, now } = context
-  const ended = end(alerts, current(open, context), { reason, now })
+  const ended = resolveAlert(alerts, withCurrentValues(open, context), { reason, now })
   return {
     alerts: ended.alerts,
     moves: [{ event: 'resolved', alert: ended.alert, notice: open.wasTold ? 'resolved' : undefined }],
@@ -317,7 +329,7 @@ function resolve(
 }
 
 /** The severity rises to the worst level that has been true for long enough, and falls to the worst level that is true. */
-function levelled(
+function adjustSeverity(
   open: Alert,
   { rule, findings, now }: Context,
 ): { readonly alert: Alert; readonly raised: boolean; readonly nextAt: number } {
@@ -329,16 +341,16 @@ function levelled(
     const since = findings.since[i] ?? 0
     if (root === undefined || since <= 0) continue
     const threshold = findings.thresholds[i] ?? null
-    const moved = { ...open, severity: root.severity, threshold, revision: open.revision + 1 }
+    const levelled = { ...open, severity: root.severity, threshold, revision: open.revision + 1 }
     if (root.rank === rank) break
-    if (root.rank < rank) return { alert: moved, raised: false, nextAt }
+    if (root.rank < rank) return { alert: levelled, raised: false, nextAt }
     if (now < since + forMicros) {
       nextAt = Math.min(nextAt, Math.ceil((since + forMicros) / 1_000))
       continue
     }
     const isHighest = root.rank > severityRank(open.highestSeverity)
     const alert: Alert = {
-      ...moved,
+      ...levelled,
       highestSeverity: isHighest ? root.severity : open.highestSeverity,
       acknowledgedAt: undefined,
       acknowledgedBy: undefined,
@@ -352,7 +364,7 @@ function levelled(
 }
 
 /** Since when the alert's condition has been false, or its clearing condition true; undefined while it holds. */
-function fallenAt(
+function clearedSince(
   { since, clearSince }: Pick<Findings, 'since' | 'clearSince'>,
   open: Alert,
 ): number | undefined {
@@ -366,7 +378,7 @@ function fallenAt(
 }
 
 /** The alert with the values of now. */
-function current(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'now'>): Alert {
+function withCurrentValues(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'now'>): Alert {
   const { value, lastValueAt, count } = findings
   return {
     ...alert,

@@ -7,7 +7,7 @@
 import type { AlertId, ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeliveryEvent, DeliveryState } from '../../../schemas/vocabulary.ts'
 import type { Channel } from './channel.ts'
-import type { AlertMessage, RuleCount, ToldAlert } from './message.ts'
+import type { AlertMessage, MessageAlert, RuleCount } from './message.ts'
 import type { Notice, NoticeEvent } from './notice.ts'
 
 export interface DeliveryMember {
@@ -36,7 +36,7 @@ export interface Delivery {
   readonly severity: AlertSeverity
   readonly members: readonly DeliveryMember[]
   /** The alerts that it names. */
-  readonly told: readonly [ToldAlert, ...ToldAlert[]]
+  readonly told: readonly [MessageAlert, ...MessageAlert[]]
   readonly createdAt: Millis
   /** When it may be sent. Nothing is added to it from then on (D1). */
   readonly dueAt: Millis
@@ -60,27 +60,27 @@ const ATTEMPTS_KEPT_MAX = 20
 const RETRY_SEC = [1, 10, 60, 300, 900] as const
 const JITTER = 0.2
 const PROBE_MS = 60_000
-const KEPT_TRYING_MS = 86_400_000
-const RETRIED: readonly number[] = [408, 425, 429]
-const GONE = 410
+const FAILING_RETRY_MS_MAX = 86_400_000
+const RETRYABLE_STATUSES: readonly number[] = [408, 425, 429]
+const STATUS_GONE = 410
 
-export interface Item {
+export interface NotificationItem {
   readonly notice: Notice
-  /** Asked for by messages that name the alert, which are few in a storm. */
-  readonly told: ToldAlert
+  /** Read only by messages that name the alert, which are few in a storm. */
+  readonly told: MessageAlert
 }
 
 /** The key of the deliveries that this notice may share with others. */
-export function keyOf({ notice }: Item): string {
+export function keyOf({ notice }: NotificationItem): string {
   const { event, groupBy, ruleId, device, alertId, severity, revision } = notice
-  const about = {
+  const subject = {
     rule: () => ruleId,
     device: () => device?.id ?? alertId,
     group: () => device?.group ?? '',
     none: () => `${alertId}-${revision}`,
   }[groupBy]()
   const urgency = severity === 'critical' ? 'critical' : 'normal'
-  return `${event}/${urgency}/${groupBy}/${about}`
+  return `${event}/${urgency}/${groupBy}/${subject}`
 }
 
 /** The time at which a delivery that begins with this notice may go out. */
@@ -93,13 +93,13 @@ export function dueAtOf(
   }: { readonly channel: Channel; readonly now: Millis; readonly lastSentAt: Millis | undefined },
 ): Millis {
   if (severity === 'critical') return now
-  const waited = now + channel.groupWaitSec * 1_000
-  if (event === 'resolved' || lastSentAt === undefined) return waited as Millis
-  return Math.max(waited, lastSentAt + channel.groupIntervalSec * 1_000) as Millis
+  const earliest = now + channel.groupWaitSec * 1_000
+  if (event === 'resolved' || lastSentAt === undefined) return earliest as Millis
+  return Math.max(earliest, lastSentAt + channel.groupIntervalSec * 1_000) as Millis
 }
 
 export function beginDelivery(
-  item: Item,
+  item: NotificationItem,
   { channelId, now, dueAt }: { readonly channelId: ChannelId; readonly now: Millis; readonly dueAt: Millis },
 ): Delivery {
   const { alertId, revision, event, at, severity } = item.notice
@@ -115,24 +115,29 @@ export function beginDelivery(
 }
 
 /** The alerts that a message names, with one more if there is room. */
-export function toldWith(told: Delivery['told'], more: Pick<Item, 'told'>): Delivery['told'] {
+export function withNamedAlert(
+  told: Delivery['told'],
+  more: Pick<NotificationItem, 'told'>,
+): Delivery['told'] {
   return told.length < NAMED_MAX ? [...told, more.told] : told
 }
 
-/** If all named ones are gone, the others are only a number: the message still names the last one that it had. */
-export function toldWithout(told: Delivery['told'], gone: ReadonlySet<unknown>): Delivery['told'] {
+/** If none of the named alerts is left, the message still names the first one: of the others it has only the number. */
+export function withoutNamedAlerts(told: Delivery['told'], gone: ReadonlySet<unknown>): Delivery['told'] {
   const [first, ...others] = told.filter(({ alert }) => !gone.has(alert['alert_id']))
   return [first ?? told[0], ...others]
 }
 
-/** The delivery without the alerts of which something newer is said. Undefined if nothing is left. */
+/** The delivery without alerts that have newer news. Undefined if nothing is left. */
 export function withoutAlerts(delivery: Delivery, gone: ReadonlySet<AlertId>): Delivery | undefined {
   const members = delivery.members.filter(({ alertId }) => !gone.has(alertId))
-  return members.length === 0 ? undefined : { ...delivery, members, told: toldWithout(delivery.told, gone) }
+  return members.length === 0
+    ? undefined
+    : { ...delivery, members, told: withoutNamedAlerts(delivery.told, gone) }
 }
 
 /** Joins several deliveries in one, because too many are due at once for a message each. */
-export function foldDeliveries(
+export function toDigest(
   [first, ...others]: readonly [Delivery, ...Delivery[]],
   { now, dueAt }: { readonly now: Millis; readonly dueAt: Millis },
 ): Delivery {
@@ -157,25 +162,25 @@ export function messageOf(delivery: Delivery, at: Millis): AlertMessage {
   return { notificationId, event, at, told, severity, total: members.length, rules: countsOf(members) }
 }
 
-export interface AfterAttempt {
+export interface AttemptResult {
   readonly delivery: Delivery
   /** `gone`: the receiver wants no more, ever. */
   readonly outcome: 'delivered' | 'retry' | 'failed' | 'gone'
 }
 
 /** Applies the result of an attempt to a delivery. `dice` is a number from 0 to 1 that spreads the retries. */
-export function afterAttempt(
+export function applyAttempt(
   delivery: Delivery,
   result: SendResult,
-  given: {
+  context: {
     readonly startedAt: Millis
     readonly now: Millis
     readonly latencyMs: number
     readonly dice: number
     readonly isFailing: boolean
   },
-): AfterAttempt {
-  const { now, startedAt: at, latencyMs } = given
+): AttemptResult {
+  const { now, startedAt: at, latencyMs } = context
   const attempt: DeliveryAttempt = {
     at,
     statusCode: statusOf(result),
@@ -183,16 +188,20 @@ export function afterAttempt(
     latencyMs,
   }
   const tries = delivery.tries + 1
-  const tried = { ...delivery, tries, attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX) }
-  const ended = { ...tried, nextAttemptAt: undefined, finishedAt: now }
+  const attempted = {
+    ...delivery,
+    tries,
+    attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX),
+  }
+  const ended = { ...attempted, nextAttemptAt: undefined, finishedAt: now }
   if (attempt.errorCode === undefined)
     return { delivery: { ...ended, state: 'delivered' }, outcome: 'delivered' }
-  if (result.kind === 'answered' && result.status === GONE)
+  if (result.kind === 'answered' && result.status === STATUS_GONE)
     return { delivery: { ...ended, state: 'failed' }, outcome: 'gone' }
-  const waitMs = retryMs(result, tries, given)
-  if (waitMs !== undefined && (!given.isFailing || now - delivery.createdAt < KEPT_TRYING_MS)) {
+  const waitMs = retryMs(result, tries, context)
+  if (waitMs !== undefined && (!context.isFailing || now - delivery.createdAt < FAILING_RETRY_MS_MAX)) {
     const nextAttemptAt = (now + waitMs) as Millis
-    return { delivery: { ...tried, state: 'retrying', nextAttemptAt }, outcome: 'retry' }
+    return { delivery: { ...attempted, state: 'retrying', nextAttemptAt }, outcome: 'retry' }
   }
   return {
     delivery: { ...ended, state: result.kind === 'blocked' ? 'blocked' : 'failed' },
@@ -200,8 +209,8 @@ export function afterAttempt(
   }
 }
 
-/** Starts a delivery that is over once more. */
-export function begunAgain(delivery: Delivery, now: Millis): Delivery {
+/** Starts a finished delivery again. */
+export function restartDelivery(delivery: Delivery, now: Millis): Delivery {
   return { ...delivery, state: 'pending', tries: 0, dueAt: now, nextAttemptAt: now, finishedAt: undefined }
 }
 
@@ -213,7 +222,7 @@ export function isFinal({ state }: Delivery): boolean {
 export function toFallback(delivery: Delivery, channelId: ChannelId, now: Millis): Delivery {
   const name = delivery.id.replace(/^del_/, '')
   return {
-    ...begunAgain(delivery, now),
+    ...restartDelivery(delivery, now),
     ...{
       id: `del_${name}_${channelId}`,
       notificationId: `ntf_${name}_${channelId}`,
@@ -245,17 +254,19 @@ function retryMs(
   if (!isWorthRetrying(result)) return undefined
   const sec = RETRY_SEC[tries - 1]
   if (sec === undefined) return undefined
-  const spread = sec * 1_000 * (1 - JITTER + 2 * JITTER * dice)
-  const asked = result.kind === 'answered' ? (result.retryAfterSec ?? 0) * 1_000 : 0
-  return Math.max(spread, asked)
+  const spreadMs = sec * 1_000 * (1 - JITTER + 2 * JITTER * dice)
+  const requestedMs = result.kind === 'answered' ? (result.retryAfterSec ?? 0) * 1_000 : 0
+  return Math.max(spreadMs, requestedMs)
 }
 
 function isWorthRetrying(result: Exclude<SendResult, { kind: 'blocked' }>): boolean {
   if (result.kind !== 'answered') return true
-  return result.status >= 500 || result.status < 200 || RETRIED.includes(result.status)
+  return result.status >= 500 || result.status < 200 || RETRYABLE_STATUSES.includes(result.status)
 }
 
-export function memberOf({ notice: { alertId, revision, ruleName, event, severity } }: Item): DeliveryMember {
+export function memberOf({
+  notice: { alertId, revision, ruleName, event, severity },
+}: NotificationItem): DeliveryMember {
   return { alertId, revision, ruleName, event, severity }
 }
 

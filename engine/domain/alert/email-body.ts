@@ -1,4 +1,4 @@
-// A mail: plain text, and HTML in which values are text.
+// The body of an e-mail: plain text, and HTML in which all values are escaped.
 import { cut, oneLine } from './cut.ts'
 import { type AlertMessage, bodyLines, factsOf, headline, linkOf, templateValuesOf } from './message.ts'
 import { fillTemplate } from './template.ts'
@@ -18,7 +18,7 @@ export function emailBody(message: AlertMessage, subject?: string): Email {
   const facts = factsOf(message)
   const link = linkOf(message.told[0])
   return {
-    // A test says so whatever the subject is.
+    // A test is marked as one, whatever the subject is.
     subject: cut(
       message.event === 'test' && !own.startsWith('TEST') ? `TEST: ${own}` : own,
       SUBJECT_CHARS_MAX,

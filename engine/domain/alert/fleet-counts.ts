@@ -1,6 +1,6 @@
 // The counts that owners of devices send to the leader for rules about the fleet, merged.
 import type { RuleId } from '../../../schemas/ids.ts'
-import { joinedSums, type MetricSum } from './fleet-metric.ts'
+import { type MetricSum, mergeSums } from './fleet-metric.ts'
 import type { GroupCount } from './fleet-tally.ts'
 
 /** A leaf by its place among the rule's leaves. */
@@ -32,7 +32,7 @@ export interface FleetCounts {
 }
 
 /** Only what all of them count under the same revision. */
-export function joinedFleetCounts(answers: readonly FleetCounts[]): FleetCounts {
+export function mergeFleetCounts(answers: readonly FleetCounts[]): FleetCounts {
   const [first] = answers
   const rules = (first?.rules ?? []).flatMap((rule): readonly RuleCounts[] => {
     const all = answers.map((answer) =>
@@ -43,7 +43,7 @@ export function joinedFleetCounts(answers: readonly FleetCounts[]): FleetCounts 
     return [
       {
         ...rule,
-        leaves: rule.leaves.map((_, place) => joinedLeaf(parts.map(({ leaves }) => leaves[place]))),
+        leaves: rule.leaves.map((_, place) => mergeLeaf(parts.map(({ leaves }) => leaves[place]))),
       },
     ]
   })
@@ -55,15 +55,15 @@ export function joinedFleetCounts(answers: readonly FleetCounts[]): FleetCounts 
   }
 }
 
-function joinedLeaf(parts: readonly (LeafCounts | undefined)[]): LeafCounts {
+function mergeLeaf(parts: readonly (LeafCounts | undefined)[]): LeafCounts {
   const counts = parts.flatMap((part) => (part?.kind === 'counts' ? [part.groups] : []))
   const sums = parts.flatMap((part) => (part?.kind === 'sums' ? [part.groups] : []))
-  if (counts.length === parts.length) return { kind: 'counts', groups: joinedCounts(counts) }
-  if (sums.length === parts.length) return { kind: 'sums', groups: joinedSums(sums) }
+  if (counts.length === parts.length) return { kind: 'counts', groups: mergeGroupCounts(counts) }
+  if (sums.length === parts.length) return { kind: 'sums', groups: mergeSums(sums) }
   return { kind: 'none' }
 }
 
-function joinedCounts(parts: readonly (readonly GroupCount[])[]): readonly GroupCount[] {
+function mergeGroupCounts(parts: readonly (readonly GroupCount[])[]): readonly GroupCount[] {
   const all = new Map<string, GroupCount>()
   for (const { group, members, matching } of parts.flat()) {
     const known = all.get(group) ?? { group, members: 0, matching: 0 }

@@ -7,7 +7,7 @@ import { Micros, Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../packing.ts'
 import { compileRule } from './compile.ts'
 import { type FleetInstance, judgeFleet, newFleetInstance } from './fleet-instance.ts'
-import { fleetSights } from './fleet-truth.ts'
+import { fleetLeafResults } from './fleet-truth.ts'
 import { createRule } from './rule.ts'
 
 const START = Date.parse('2026-03-02T10:00:00Z')
@@ -57,7 +57,7 @@ test('an alert of the fleet moves as an oracle says, whoever leads', () => {
           const groups = [{ group: '', members: MEMBERS, matching: offline }]
           const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
           const judged = judgeFleet(instance, rule, {
-            leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+            leaves: fleetLeafResults(rule, counts, { group: '', before: instance.truths }),
             now: Micros((START + at * 1_000) * 1_000),
             isEvent: false,
             mutedBy: () => [],
@@ -109,7 +109,7 @@ test('between moves nothing is saved', () => {
     const groups = [{ group: '', members: MEMBERS, matching: 5 + (at % 5) }]
     const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
     const { instance: after } = judgeFleet(instance, rule, {
-      leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+      leaves: fleetLeafResults(rule, counts, { group: '', before: instance.truths }),
       now: Micros((START + at * 1_000) * 1_000),
       isEvent: false,
       mutedBy: () => [],
@@ -138,7 +138,7 @@ test('what clears an alert of the fleet does so outside the windows of its rule,
     const leaf = { kind: 'counts' as const, groups }
     const counts = { ruleId: rule.id, revision: 1, leaves: [leaf, leaf] }
     const judged = judgeFleet(instance, rule, {
-      leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+      leaves: fleetLeafResults(rule, counts, { group: '', before: instance.truths }),
       now: Micros((START + at * 1_000) * 1_000),
       isEvent: false,
       mutedBy: () => [],

@@ -3,12 +3,12 @@
 import type { Micros, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
+import { resolveAlert } from './alert-updates.ts'
 import { type Alerts, NO_ALERTS, openOf } from './alerts-part.ts'
 import type { CompiledRule, Node } from './compile.ts'
 import { decide, type Findings, type Move } from './decide.ts'
-import type { LeafSight } from './fleet-truth.ts'
+import type { LeafResult } from './fleet-truth.ts'
 import { TRUTH, type Truth } from './leaf-truth.ts'
-import { end } from './moved.ts'
 
 /** Saved with every change, so that another leader continues with its times. */
 export interface FleetInstance {
@@ -29,8 +29,8 @@ export interface FleetInstance {
   readonly seen: readonly string[]
 }
 
-export interface FleetOccasion {
-  readonly leaves: readonly LeafSight[]
+export interface FleetContext {
+  readonly leaves: readonly LeafResult[]
   readonly now: Micros
   /** The event of the rule happens now. */
   readonly isEvent: boolean
@@ -57,7 +57,7 @@ export function newFleetInstance(
     place,
     key: rule.key,
     truths: rule.leaves.map(() => TRUTH.unknown),
-    since: noTimes(rule),
+    since: noTruthTimes(rule),
     count: 1,
     alerts: NO_ALERTS,
     seen: [],
@@ -78,16 +78,12 @@ export function isIdle({ since, alerts, seen }: FleetInstance, keptSince: Millis
   )
 }
 
-export function judgeFleet(
-  before: FleetInstance,
-  rule: CompiledRule,
-  occasion: FleetOccasion,
-): FleetJudgement {
-  if (!occasion.isEvent) return judgeOnce(before, rule, occasion)
-  const first = judgeOnce(before, rule, occasion)
+export function judgeFleet(before: FleetInstance, rule: CompiledRule, context: FleetContext): FleetJudgement {
+  if (!context.isEvent) return judgeOnce(before, rule, context)
+  const first = judgeOnce(before, rule, context)
   // An event is over at once, which is what its alert's end counts from.
-  const over = occasion.leaves.map((leaf) => ({ ...leaf, truth: TRUTH.no }))
-  const second = judgeOnce(first.instance, rule, { ...occasion, leaves: over })
+  const afterEvent = context.leaves.map((leaf) => ({ ...leaf, truth: TRUTH.no }))
+  const second = judgeOnce(first.instance, rule, { ...context, leaves: afterEvent })
   return { instance: second.instance, moves: [...first.moves, ...second.moves] }
 }
 
@@ -96,7 +92,7 @@ export function endFleet(before: FleetInstance, reason: AlertEndReason, now: Mic
   let { alerts } = before
   const moves: Move[] = []
   for (const alert of before.alerts.open) {
-    const ended = end(alerts, alert, { reason, now })
+    const ended = resolveAlert(alerts, alert, { reason, now })
     alerts = ended.alerts
     moves.push({ event: 'resolved', alert: ended.alert, notice: alert.wasTold ? 'resolved' : undefined })
   }
@@ -104,33 +100,37 @@ export function endFleet(before: FleetInstance, reason: AlertEndReason, now: Mic
   return moves.length === 0 ? { instance: before, moves } : { instance: { ...before, alerts, since }, moves }
 }
 
-function judgeOnce(before: FleetInstance, rule: CompiledRule, occasion: FleetOccasion): FleetJudgement {
-  const { now } = occasion
-  const known = before.key === rule.key ? before : { ...before, key: rule.key, since: noTimes(rule) }
-  const looked = look(known, rule, occasion)
+function judgeOnce(before: FleetInstance, rule: CompiledRule, context: FleetContext): FleetJudgement {
+  const { now } = context
+  const known = before.key === rule.key ? before : { ...before, key: rule.key, since: noTruthTimes(rule) }
+  const updated = updateTruths(known, rule, context)
   const moves: Move[] = []
-  let { alerts } = looked
+  let { alerts } = updated
   let nextAt = 0
   for (let round = 0; nextAt === 0 && round < ROUNDS_MAX; round++) {
     const decision = decide(alerts, {
       rule,
       subject: { group: before.group },
-      findings: findingsOf({ ...looked, alerts }, rule, occasion),
+      findings: findingsOf({ ...updated, alerts }, rule, context),
       now,
       hasRoom: true,
-      message: occasion.message,
+      message: context.message,
     })
     alerts = decision.alerts
     moves.push(...decision.moves)
     nextAt = decision.nextAt
   }
   const open = openOf(alerts, rule.id)
-  const count = open === undefined ? 1 : Math.max(looked.count, open.count)
-  const instance = { ...looked, alerts, count }
+  const count = open === undefined ? 1 : Math.max(updated.count, open.count)
+  const instance = { ...updated, alerts, count }
   return { instance: isSame(before, instance) ? before : instance, moves }
 }
 
-function look(known: FleetInstance, rule: CompiledRule, { leaves, now }: FleetOccasion): FleetInstance {
+function updateTruths(
+  known: FleetInstance,
+  rule: CompiledRule,
+  { leaves, now }: FleetContext,
+): FleetInstance {
   const truths = leaves.map(({ truth }) => truth)
   const isOpen = rule.window(Math.floor(now / 1_000)).isInside
   const nodes = [...rule.roots.map(({ node }) => node), ...(rule.clear === undefined ? [] : [rule.clear])]
@@ -145,14 +145,14 @@ function look(known: FleetInstance, rule: CompiledRule, { leaves, now }: FleetOc
   })
   const isTrueNow = since.slice(0, roots).some((at) => at > 0)
   const wasTrue = known.since.slice(0, roots).some((at) => at > 0)
-  const rose = isTrueNow && !wasTrue && openOf(known.alerts, rule.id) !== undefined
-  return { ...known, truths, since, count: known.count + (rose ? 1 : 0) }
+  const becameTrue = isTrueNow && !wasTrue && openOf(known.alerts, rule.id) !== undefined
+  return { ...known, truths, since, count: known.count + (becameTrue ? 1 : 0) }
 }
 
 function findingsOf(
   { since, count, alerts }: FleetInstance,
   rule: CompiledRule,
-  { leaves, mutedBy }: FleetOccasion,
+  { leaves, mutedBy }: FleetContext,
 ): Findings {
   const roots = rule.roots.length
   const place = Math.max(
@@ -182,7 +182,7 @@ function truthOf(node: Node, truths: readonly Truth[]): Truth {
   return Math.max(...node.any.map((each) => truthOf(each, truths)))
 }
 
-function noTimes({ roots, clear }: CompiledRule): readonly number[] {
+function noTruthTimes({ roots, clear }: CompiledRule): readonly number[] {
   return new Array<number>(roots.length + (clear === undefined ? 0 : 1)).fill(0)
 }
 

@@ -10,7 +10,7 @@ export interface MetricSum {
   readonly max: number
 }
 
-export function addedValue(sum: MetricSum | undefined, group: string, value: number): MetricSum {
+export function addValue(sum: MetricSum | undefined, group: string, value: number): MetricSum {
   return sum === undefined
     ? { group, count: 1, sum: value, min: value, max: value }
     : {
@@ -22,7 +22,7 @@ export function addedValue(sum: MetricSum | undefined, group: string, value: num
       }
 }
 
-export function joinedSums(parts: readonly (readonly MetricSum[])[]): readonly MetricSum[] {
+export function mergeSums(parts: readonly (readonly MetricSum[])[]): readonly MetricSum[] {
   const all = new Map<string, MetricSum>()
   for (const part of parts.flat()) {
     const known = all.get(part.group)

@@ -1,5 +1,5 @@
-// How many members of a fleet rule's target are so, kept as they move: what the leader judges is never counted by looking
-// at every device.
+// Counts the members of a fleet rule's target for which a leaf holds. The counts are updated when a device changes, so the
+// leader never has to look at every device.
 import type { FleetLeaf, FleetOf } from '../../../schemas/alert-condition.ts'
 import type { Alerts } from './alerts-part.ts'
 import type { CompiledRule } from './compile.ts'
@@ -33,9 +33,9 @@ export class FleetTally {
   readonly #rule: CompiledRule
   readonly #leaf: FleetLeaf
   /** A number for each device's slot: 0 if it is no member, else twice its group's number, plus 1 if the condition holds. */
-  #known = new Int32Array(SLOTS_START)
+  #states = new Int32Array(SLOTS_START)
   readonly #numbers = new Map<string, number>()
-  /** The first place is for nobody. */
+  /** Group number 0 is not used, because 0 means no member. */
   readonly #counts: MutableCount[] = [{ group: '', members: 0, matching: 0 }]
 
   constructor(rule: CompiledRule, leaf: FleetLeaf) {
@@ -44,25 +44,27 @@ export class FleetTally {
   }
 
   /** Counts the device as it is now, in place of what it was. */
-  note(slot: number, about: CountedDevice): void {
+  update(slot: number, about: CountedDevice): void {
     const { device } = about
     const group =
-      isCountable(device) && this.#rule.isMember(device) ? groupAt(device.group, this.#leaf) : undefined
+      isCountable(device) && this.#rule.isMember(device) ? groupPrefix(device.group, this.#leaf) : undefined
     const after =
-      group === undefined ? NO_MEMBER : 2 * this.#numberOf(group) + (isSo(this.#leaf.of, about) ? 1 : 0)
-    if (slot >= this.#known.length) this.#grow(slot)
-    const before = this.#known[slot] ?? NO_MEMBER
+      group === undefined
+        ? NO_MEMBER
+        : 2 * this.#groupNumber(group) + (matchesLeaf(this.#leaf.of, about) ? 1 : 0)
+    if (slot >= this.#states.length) this.#grow(slot)
+    const before = this.#states[slot] ?? NO_MEMBER
     if (before === after) return
-    this.#known[slot] = after
+    this.#states[slot] = after
     this.#add(before, -1)
     this.#add(after, 1)
   }
 
-  /** The device is gone. */
-  forget(slot: number): void {
-    const before = this.#known[slot] ?? NO_MEMBER
+  /** Called when the device is removed. */
+  remove(slot: number): void {
+    const before = this.#states[slot] ?? NO_MEMBER
     if (before === NO_MEMBER) return
-    this.#known[slot] = NO_MEMBER
+    this.#states[slot] = NO_MEMBER
     this.#add(before, -1)
   }
 
@@ -71,14 +73,14 @@ export class FleetTally {
     return this.#counts.filter(({ members }) => members > 0).map((count) => ({ ...count }))
   }
 
-  #add(kept: number, by: 1 | -1): void {
-    const count = this.#counts[kept >> 1]
-    if (kept === NO_MEMBER || count === undefined) return
+  #add(state: number, by: 1 | -1): void {
+    const count = this.#counts[state >> 1]
+    if (state === NO_MEMBER || count === undefined) return
     count.members += by
-    if (kept % 2 === 1) count.matching += by
+    if (state % 2 === 1) count.matching += by
   }
 
-  #numberOf(group: string): number {
+  #groupNumber(group: string): number {
     const known = this.#numbers.get(group)
     if (known !== undefined) return known
     const number = this.#counts.push({ group, members: 0, matching: 0 }) - 1
@@ -87,9 +89,9 @@ export class FleetTally {
   }
 
   #grow(slot: number): void {
-    const grown = new Int32Array(Math.max(slot + 1, 2 * this.#known.length))
-    grown.set(this.#known)
-    this.#known = grown
+    const grown = new Int32Array(Math.max(slot + 1, 2 * this.#states.length))
+    grown.set(this.#states)
+    this.#states = grown
   }
 }
 
@@ -99,7 +101,7 @@ export function isCountable({ status }: Pick<Subject, 'status'>): boolean {
 }
 
 /** The first segments of a group path. Undefined for a device that is in no group of that level. */
-export function groupAt(
+export function groupPrefix(
   group: string | undefined,
   { group_level: level }: { readonly group_level?: number },
 ): string | undefined {
@@ -108,7 +110,7 @@ export function groupAt(
   return segments.length < level ? undefined : segments.slice(0, level).join('/')
 }
 
-function isSo(of: FleetOf, { device, connected, flapping }: CountedDevice): boolean {
+function matchesLeaf(of: FleetOf, { device, connected, flapping }: CountedDevice): boolean {
   if ('rule_id' in of) return device.alerts.open.some(({ ruleId }) => ruleId === of.rule_id)
   if (of.kind === 'flapping') return flapping
   const isIn = of.in === undefined || of.in.includes(device.status)

@@ -1,29 +1,29 @@
-// What the counts of the fleet say of the leaves of a rule, for one group.
+// Evaluates the leaves of a fleet rule for one group, from the counts of the fleet.
 import type { FleetLeaf, FleetMetricLeaf } from '../../../schemas/alert-condition.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { CompiledRule } from './compile.ts'
 import type { LeafCounts, RuleCounts } from './fleet-counts.ts'
 import { aggregateOf } from './fleet-metric.ts'
-import { compares, holds, TRUTH, type Truth } from './leaf-truth.ts'
+import { comparisonHolds, meetsThreshold, TRUTH, type Truth } from './leaf-truth.ts'
 
-export interface LeafSight {
+export interface LeafResult {
   readonly truth: Truth
   readonly value: Json
   /** It is true because no member has a value. */
   readonly isNoData: boolean
 }
 
-/** `before`: the truths that were found last, which a leaf with a value to clear it, or without a count, goes by. */
-export function fleetSights(
+/** `before` holds the latest truths. A leaf that has no count now, or that has a clearing value, starts from its own. */
+export function fleetLeafResults(
   rule: CompiledRule,
   counts: RuleCounts,
   { group, before }: { readonly group: string; readonly before: readonly Truth[] },
-): readonly LeafSight[] {
+): readonly LeafResult[] {
   return rule.leaves.map((leaf, place) => {
-    const found = counts.leaves[place] ?? { kind: 'none' }
+    const leafCounts = counts.leaves[place] ?? { kind: 'none' }
     const was = before[place] ?? TRUTH.unknown
-    if (leaf.kind === 'fleet') return countedSight(leaf, found, group, was)
-    if (leaf.kind === 'fleet_metric') return summedSight(leaf, found, { group, was, rule })
+    if (leaf.kind === 'fleet') return countResult(leaf, leafCounts, group, was)
+    if (leaf.kind === 'fleet_metric') return sumResult(leaf, leafCounts, { group, was, rule })
     return { truth: TRUTH.no, value: null, isNoData: false }
   })
 }
@@ -34,23 +34,23 @@ export function groupsOf({ leaves }: RuleCounts): readonly string[] {
   return [...new Set(all)].sort()
 }
 
-function countedSight(leaf: FleetLeaf, found: LeafCounts, group: string, was: Truth): LeafSight {
-  if (found.kind !== 'counts') return { truth: was, value: null, isNoData: false }
-  const { members, matching } = found.groups.find((each) => each.group === group) ?? NOBODY
+function countResult(leaf: FleetLeaf, counts: LeafCounts, group: string, was: Truth): LeafResult {
+  if (counts.kind !== 'counts') return { truth: was, value: null, isNoData: false }
+  const { members, matching } = counts.groups.find((each) => each.group === group) ?? NO_MEMBERS
   const value = leaf.unit === 'percent' ? percentOf(matching, members) : matching
   const isEnough = members >= (leaf.min_members ?? 1)
-  return { truth: toTruth(isEnough && holds(leaf.op, value, leaf.value)), value, isNoData: false }
+  return { truth: toTruth(isEnough && comparisonHolds(leaf.op, value, leaf.value)), value, isNoData: false }
 }
 
-function summedSight(
+function sumResult(
   leaf: FleetMetricLeaf,
-  found: LeafCounts,
+  counts: LeafCounts,
   { group, was, rule }: { readonly group: string; readonly was: Truth; readonly rule: CompiledRule },
-): LeafSight {
-  // Between two sums nothing is known anew.
-  if (found.kind !== 'sums') return { truth: was, value: null, isNoData: false }
+): LeafResult {
+  // Sums come only now and then. Between two of them the truth stays as it was.
+  if (counts.kind !== 'sums') return { truth: was, value: null, isNoData: false }
   const value = aggregateOf(
-    found.groups.find((each) => each.group === group),
+    counts.groups.find((each) => each.group === group),
     leaf.agg,
   )
   if (value === undefined) {
@@ -59,13 +59,13 @@ function summedSight(
     return { truth: toTruth(policy === 'alert'), value: null, isNoData: policy === 'alert' }
   }
   return {
-    truth: toTruth(compares(value, { ...leaf, kind: 'threshold' }, was === TRUTH.yes)),
+    truth: toTruth(meetsThreshold(value, { ...leaf, kind: 'threshold' }, was === TRUTH.yes)),
     value,
     isNoData: false,
   }
 }
 
-const NOBODY = { members: 0, matching: 0 }
+const NO_MEMBERS = { members: 0, matching: 0 }
 
 function percentOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part * 10_000) / whole) / 100

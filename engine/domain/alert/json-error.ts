@@ -10,33 +10,33 @@ type Expectation = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comm
 /** The first character that JSON does not allow there, or undefined for JSON. */
 export function jsonErrorAt(text: string): number | undefined {
   const open: string[] = []
-  let wanted: Expectation = 'value'
+  let expected: Expectation = 'value'
   for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
-    if (open.length === 0 && wanted === 'comma or end') return at
+    if (open.length === 0 && expected === 'comma or end') return at
     TOKEN.lastIndex = at
     const token = TOKEN.exec(text)?.[0]
     if (token === undefined) return at
-    const next = after(token, wanted, open)
+    const next = nextExpectation(token, expected, open)
     if (next === undefined || open.length > DEPTH_MAX) return at
-    wanted = next
+    expected = next
     at += token.length
   }
-  return open.length === 0 && wanted === 'comma or end' ? undefined : text.length
+  return open.length === 0 && expected === 'comma or end' ? undefined : text.length
 }
 
-function after(token: string, wanted: Expectation, open: string[]): Expectation | undefined {
+function nextExpectation(token: string, expected: Expectation, open: string[]): Expectation | undefined {
   const isString = token.startsWith('"')
-  if (wanted === 'colon') return token === ':' ? 'value' : undefined
-  if (wanted === 'key' || wanted === 'key or }') {
+  if (expected === 'colon') return token === ':' ? 'value' : undefined
+  if (expected === 'key' || expected === 'key or }') {
     if (isString) return 'colon'
-    return wanted === 'key or }' && token === '}' ? close(open) : undefined
+    return expected === 'key or }' && token === '}' ? close(open) : undefined
   }
   const within = open.at(-1)
-  if (wanted === 'comma or end') {
+  if (expected === 'comma or end') {
     if (token === ',') return within === '{' ? 'key' : 'value'
     return (token === '}' && within === '{') || (token === ']' && within === '[') ? close(open) : undefined
   }
-  if (token === ']' && wanted === 'value or ]') return close(open)
+  if (token === ']' && expected === 'value or ]') return close(open)
   if (token === '{' || token === '[') {
     open.push(token)
     return token === '{' ? 'key or }' : 'value or ]'

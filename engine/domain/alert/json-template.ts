@@ -25,7 +25,7 @@ const NUMBER = /^\{\{\s*([^{}:]*?)\s*:\s*number\s*\}\}$/
 export function parseJsonTemplate(text: string): JsonTemplate {
   const position = jsonErrorAt(text)
   if (position !== undefined) return { kind: 'malformed', position }
-  // It was found to be JSON.
+  // It is JSON: the check above found no error.
   const tree = JSON.parse(text) as Json
   let fault: JsonTemplate | undefined
   JSON.stringify(tree, (key, value: unknown) => {
@@ -42,13 +42,13 @@ export function parseJsonTemplate(text: string): JsonTemplate {
 /** The text to send. If it would be too long, all values are cut shorter. */
 export function fillJsonTemplate(tree: Json, values: TemplateValues): string {
   for (const charsMax of VALUE_CHARS_MAX) {
-    const text = filled(tree, values, charsMax)
+    const text = fillStrings(tree, values, charsMax)
     if (Buffer.byteLength(text) <= TEMPLATE_RESULT_BYTES_MAX) return text
   }
-  return filled(tree, values, 1)
+  return fillStrings(tree, values, 1)
 }
 
-function filled(tree: Json, values: TemplateValues, charsMax: number): string {
+function fillStrings(tree: Json, values: TemplateValues, charsMax: number): string {
   return JSON.stringify(tree, (_, value: unknown) => {
     if (typeof value !== 'string') return value
     const number = NUMBER.exec(value)?.[1]

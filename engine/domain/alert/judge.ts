@@ -4,18 +4,18 @@ import type { Leaf } from '../../../schemas/alert-condition.ts'
 import { Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertSeverity } from '../../../schemas/vocabulary.ts'
+import { resolveAlert, withOpenAlert } from './alert-updates.ts'
 import { type Alert, type Alerts, openOf } from './alerts-part.ts'
 import type { CompiledRule } from './compile.ts'
 import { decide, type Findings, type Move } from './decide.ts'
-import type { Sight } from './leaf-truth.ts'
-import { end, withOpen } from './moved.ts'
+import type { DeviceFacts } from './leaf-truth.ts'
 import type { CompiledSilence } from './silence.ts'
 import type { Subject } from './subject.ts'
 import type { RefreshResult, Watch } from './watch.ts'
 
-export interface Occasion {
+export interface JudgeContext {
   readonly device: Subject
-  readonly sight: Sight
+  readonly facts: DeviceFacts
   readonly now: Micros
   readonly silences: readonly CompiledSilence[]
   /** A firmware is being installed on the device. */
@@ -31,7 +31,7 @@ export interface Occasion {
 }
 
 /** An occasion on a device that rules fit. */
-export interface WatchedOccasion extends Occasion {
+export interface WatchedContext extends JudgeContext {
   readonly watch: Watch
 }
 
@@ -48,7 +48,7 @@ const NO_EVENTS: ReadonlySet<number> = new Set()
 const ROUNDS_MAX = 5
 
 /** Updates the watch for these rules, without deciding anything. */
-export function look(rules: readonly number[], alerts: Alerts, occasion: WatchedOccasion): void {
+export function updateWatch(rules: readonly number[], alerts: Alerts, occasion: WatchedContext): void {
   for (const rule of rules) {
     refresh(rule, alerts, occasion)
     if (occasion.events.size > 0) refresh(rule, alerts, { ...occasion, events: NO_EVENTS })
@@ -58,15 +58,15 @@ export function look(rules: readonly number[], alerts: Alerts, occasion: Watched
 }
 
 /** Judges these rules. */
-export function judge(rules: readonly number[], alerts: Alerts, occasion: WatchedOccasion): Judgement {
+export function judgeRules(rules: readonly number[], alerts: Alerts, occasion: WatchedContext): Judgement {
   const { watch } = occasion
-  let so = alerts
+  let current = alerts
   let isHeldBack = false
   const moves: Move[] = []
   const waiting = new Set(rules)
   for (const rule of waiting) {
-    const judged = judgeOne(rule, so, occasion)
-    so = judged.alerts
+    const judged = judgeOne(rule, current, occasion)
+    current = judged.alerts
     isHeldBack ||= judged.isHeldBack
     moves.push(...judged.moves)
     const moved = watch.fit.rules[rule]?.id
@@ -74,18 +74,18 @@ export function judge(rules: readonly number[], alerts: Alerts, occasion: Watche
     if (judged.moves.length > 0 && moved !== undefined)
       for (const other of inhibitedBy(watch, moved)) if (!waiting.has(other)) waiting.add(other)
   }
-  return { alerts: so, moves, isHeldBack }
+  return { alerts: current, moves, isHeldBack }
 }
 
 /** Judges all rules of the device, and sets the watch's next deadline. */
 export function judgeAll(
   alerts: Alerts,
-  occasion: WatchedOccasion & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
+  occasion: WatchedContext & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
 ): Judgement {
   const { watch } = occasion
   const ended = endOrphans(alerts, watch, occasion)
   watch.deadline = NEVER
-  const judged = judge([...watch.fit.rules.keys()], ended.alerts, occasion)
+  const judged = judgeRules([...watch.fit.rules.keys()], ended.alerts, occasion)
   return { ...judged, moves: [...ended.moves, ...judged.moves] }
 }
 
@@ -95,22 +95,22 @@ export function endOrphans(
   watch: Watch | undefined,
   { reasonOf, now }: { readonly reasonOf: (rule: RuleId) => AlertEndReason; readonly now: Micros },
 ): Judgement {
-  let so = alerts
+  let current = alerts
   const moves: Move[] = []
   for (const alert of alerts.open) {
     if (watch?.fit.ruleIndex.has(alert.ruleId) === true) continue
-    const ended = end(so, alert, { reason: reasonOf(alert.ruleId), now })
-    so = ended.alerts
+    const ended = resolveAlert(current, alert, { reason: reasonOf(alert.ruleId), now })
+    current = ended.alerts
     moves.push({ event: 'resolved', alert: ended.alert, notice: alert.wasTold ? 'resolved' : undefined })
   }
-  return { alerts: so, moves, isHeldBack: false }
+  return { alerts: current, moves, isHeldBack: false }
 }
 
-function judgeOne(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgement {
-  const first = settle(rule, alerts, occasion)
+function judgeOne(rule: number, alerts: Alerts, occasion: WatchedContext): Judgement {
+  const first = decideRule(rule, alerts, occasion)
   if (occasion.events.size === 0) return first
   // An event is over at once. The time until its alert ends counts from now.
-  const second = settle(rule, first.alerts, { ...occasion, events: NO_EVENTS })
+  const second = decideRule(rule, first.alerts, { ...occasion, events: NO_EVENTS })
   return {
     alerts: second.alerts,
     moves: [...first.moves, ...second.moves],
@@ -118,18 +118,18 @@ function judgeOne(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judg
   }
 }
 
-function settle(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgement {
+function decideRule(rule: number, alerts: Alerts, occasion: WatchedContext): Judgement {
   const { watch, now, device, message, hasRoom } = occasion
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) return { alerts, moves: [], isHeldBack: false }
   const refreshed = refresh(rule, alerts, occasion)
   const moves: Move[] = []
-  let so = alerts
+  let current = alerts
   let nextAt = 0
   let isHeldBack = false
   for (let round = 0; nextAt === 0 && round < ROUNDS_MAX; round++) {
-    const findings = findingsOf(watch, rule, { alerts: so, refreshed, occasion })
-    const decision = decide(so, {
+    const findings = findingsOf(watch, rule, { alerts: current, refreshed, occasion })
+    const decision = decide(current, {
       rule: compiled,
       subject: { deviceId: device.id },
       findings,
@@ -137,49 +137,49 @@ function settle(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgem
       hasRoom,
       message: (alert) => message(compiled, alert),
     })
-    so = decision.alerts
+    current = decision.alerts
     isHeldBack ||= decision.isHeldBack === true
     moves.push(...decision.moves)
     nextAt = decision.nextAt
-    const open = openOf(so, compiled.id)
+    const open = openOf(current, compiled.id)
     if (open === undefined) watch.tallies?.delete(rule)
     else if (open.startedAt !== watch.tallies?.get(rule)?.startedAt) {
       watch.tallies ??= new Map()
       watch.tallies.set(rule, { count: open.count, startedAt: open.startedAt, countedAt: now })
     }
   }
-  const open = openOf(so, compiled.id)
+  const open = openOf(current, compiled.id)
   const tally = watch.tallies?.get(rule)
   if (occasion.keepsCount && open !== undefined && tally !== undefined && tally.count > open.count)
-    so = withOpen(so, { ...open, count: tally.count, countedAt: Micros(tally.countedAt) })
+    current = withOpenAlert(current, { ...open, count: tally.count, countedAt: Micros(tally.countedAt) })
   const isOpen = open !== undefined
-  const muted = isOpen ? mutedUntil(compiled, occasion) : NEVER
+  const silenceChangesAt = isOpen ? nextSilenceChange(compiled, occasion) : NEVER
   const due = Math.min(
     nextAt,
     Math.ceil(refreshed.nextAt / 1_000),
     compiled.window(toMillis(now)).changesAt,
-    muted,
+    silenceChangesAt,
   )
   if (due < watch.deadline) watch.deadline = due
-  return { alerts: so, moves, isHeldBack }
+  return { alerts: current, moves, isHeldBack }
 }
 
-function refresh(rule: number, alerts: Alerts, occasion: WatchedOccasion): RefreshResult {
-  const { watch, now, sight, events } = occasion
+function refresh(rule: number, alerts: Alerts, occasion: WatchedContext): RefreshResult {
+  const { watch, now, facts, events } = occasion
   const compiled = watch.fit.rules[rule]
   const { isInside = false, since = 0 } = compiled?.window(toMillis(now)) ?? {}
-  const { status, statusSince } = sight.device
+  const { status, statusSince } = facts.device
   const stops = compiled?.rule.during_maintenance === 'off'
   const isOpen = isInside && !(stops && status === 'maintenance')
   const openSince = Math.max(since, stops ? statusSince : 0) * 1_000
-  const refreshed = watch.refresh(rule, { sight, now, isOpen, openSince, events })
+  const refreshed = watch.refresh(rule, { facts, now, isOpen, openSince, events })
   const open = compiled && openOf(alerts, compiled.id)
-  if (refreshed.rose && open !== undefined) count(rule, open, occasion)
+  if (refreshed.becameTrue && open !== undefined) countOccurrence(rule, open, occasion)
   return refreshed
 }
 
-/** by the alert's own count, so that a moment that is read again counts once */
-function count(rule: number, open: Alert, { watch, now }: WatchedOccasion): void {
+/** Counts from the alert's own count, so that an event that is read again counts once. */
+function countOccurrence(rule: number, open: Alert, { watch, now }: WatchedContext): void {
   watch.tallies ??= new Map()
   const known = watch.tallies.get(rule)
   const tally =
@@ -209,19 +209,23 @@ export function findingsOf(
     alerts,
     refreshed,
     occasion,
-  }: { readonly alerts: Alerts; readonly refreshed: RefreshResult | undefined; readonly occasion: Occasion },
+  }: {
+    readonly alerts: Alerts
+    readonly refreshed: RefreshResult | undefined
+    readonly occasion: JudgeContext
+  },
 ): Findings {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) throw new RangeError(`no rule ${rule}`)
   const { roots, leaves, id } = compiled
-  const local =
+  const leafNumber =
     refreshed?.leaf ??
     Math.max(
       0,
       leaves.findIndex((leaf) => 'metric' in leaf),
     )
-  const leaf = leaves[local] ?? { kind: 'heartbeat' as const }
-  const place = watch.fit.leavesOf[rule]?.[local] ?? -1
+  const leaf = leaves[leafNumber] ?? { kind: 'heartbeat' as const }
+  const place = watch.fit.leavesOf[rule]?.[leafNumber] ?? -1
   const { value, receivedAt } = watch.valueOf(place)
   const open = openOf(alerts, id)
   const tally = watch.tallies?.get(rule)
@@ -234,7 +238,7 @@ export function findingsOf(
     count: isCounted ? tally.count : (open?.count ?? 1),
     type: refreshed?.isNoData === true ? 'no_data' : leaf.kind,
     metric: 'metric' in leaf ? leaf.metric : undefined,
-    value: shown(leaf, value, receivedAt, occasion),
+    value: displayedValue(leaf, value, receivedAt, occasion),
     lastValueAt: receivedAt > 0 ? Millis(Math.floor(receivedAt / 1_000)) : undefined,
     thresholds:
       compiled.rule.levels === null ? roots.map(() => thresholdOf(leaf, value)) : levelValues(compiled),
@@ -249,11 +253,16 @@ function levelValues({ roots, leaves }: CompiledRule): readonly Json[] {
   })
 }
 
-function shown(leaf: Leaf, value: number | string | undefined, receivedAt: number, occasion: Occasion): Json {
-  const { device, now, eventValue, sight } = occasion
+function displayedValue(
+  leaf: Leaf,
+  value: number | string | undefined,
+  receivedAt: number,
+  occasion: JudgeContext,
+): Json {
+  const { device, now, eventValue, facts } = occasion
   switch (leaf.kind) {
     case 'state':
-      return leaf.in === undefined ? sight.connected : device.status
+      return leaf.in === undefined ? facts.connected : device.status
     case 'absence':
       return receivedAt > 0 ? Math.floor((now - receivedAt) / 1_000_000) : null
     case 'log':
@@ -262,14 +271,14 @@ function shown(leaf: Leaf, value: number | string | undefined, receivedAt: numbe
     case 'deployment_failed':
       return eventValue
     case 'threshold':
-      // Kept among numbers.
-      return typeof leaf.value === 'boolean' && (value === 0 || value === 1) ? value === 1 : cut(value)
+      // Booleans are stored as 0 and 1.
+      return typeof leaf.value === 'boolean' && (value === 0 || value === 1) ? value === 1 : limitValue(value)
     default:
-      return cut(value)
+      return limitValue(value)
   }
 }
 
-function cut(value: number | string | undefined): Json {
+function limitValue(value: number | string | undefined): Json {
   if (value === undefined) return null
   return typeof value === 'string' && Buffer.byteLength(value) > VALUE_BYTES_MAX
     ? value.slice(0, VALUE_BYTES_MAX / 4)
@@ -306,11 +315,11 @@ export function mutedBy(
   { rule, id, isAboutValues }: CompiledRule,
   severity: AlertSeverity,
   alerts: Alerts,
-  { device, silences, now, isUpdating }: Pick<Occasion, 'device' | 'silences' | 'now' | 'isUpdating'>,
+  { device, silences, now, isUpdating }: Pick<JudgeContext, 'device' | 'silences' | 'now' | 'isUpdating'>,
 ): readonly string[] {
   const muted: string[] = []
   for (const silence of silences)
-    if (silence.matches(device, id, severity) && silence.at(toMillis(now)).isInside)
+    if (silence.matches(device, id, severity) && silence.stateAt(toMillis(now)).isInside)
       muted.push(`silence:${silence.id}`)
   if (rule.during_maintenance === 'mute' && device.status === 'maintenance') muted.push('maintenance')
   if (rule.inhibit_when_offline && isAboutValues && device.status === 'offline') muted.push('offline')
@@ -320,11 +329,12 @@ export function mutedBy(
   return muted
 }
 
-function mutedUntil({ id }: CompiledRule, { device, silences, now }: Occasion): number {
+/** When a silence that matches the rule begins or ends next. */
+function nextSilenceChange({ id }: CompiledRule, { device, silences, now }: JudgeContext): number {
   let until = NEVER
   for (const silence of silences)
     if (SEVERITIES.some((severity) => silence.matches(device, id, severity)))
-      until = Math.min(until, silence.at(toMillis(now)).changesAt)
+      until = Math.min(until, silence.stateAt(toMillis(now)).changesAt)
   return until
 }
 const SEVERITIES = ['info', 'warning', 'critical'] as const

@@ -3,18 +3,18 @@
 import type { Leaf } from '../../../schemas/alert-condition.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import { isEmpty } from '../shadow/json-object.ts'
-import { lacking } from '../shadow/merge.ts'
+import { computeDelta } from '../shadow/merge.ts'
 import { unreachable } from '../unreachable.ts'
-import { latestTime } from './delta-time.ts'
+import { deltaSince } from './delta-since.ts'
 import type { Rule } from './rule.ts'
 import type { Subject } from './subject.ts'
 
 export const TRUTH = { no: 0, unknown: 1, yes: 2 } as const
-/** 0, 1 or 2. A plain number because it is kept among others. */
+/** 0, 1 or 2. A plain number, because it is stored in an array of numbers. */
 export type Truth = number
 
-/** What a device shows besides its values. Times are microseconds unless their name says otherwise. */
-export interface Sight {
+/** What is known of a device besides its values. Times are microseconds unless their name says otherwise. */
+export interface DeviceFacts {
   readonly device: Pick<Subject, 'status' | 'statusSince' | 'createdAt' | 'shadow'>
   readonly connected: boolean
   readonly connectedSinceMs: number
@@ -52,7 +52,7 @@ const NEVER = Number.POSITIVE_INFINITY
 export function leafState(
   leaf: Leaf,
   memory: LeafMemory,
-  { rule, sight, now }: { readonly rule: Rule; readonly sight: Sight; readonly now: number },
+  { rule, facts, now }: { readonly rule: Rule; readonly facts: DeviceFacts; readonly now: number },
   into: LeafState,
 ): void {
   into.nextAt = NEVER
@@ -64,36 +64,36 @@ export function leafState(
     case 'rate':
       into.truth = memory.truth
       if (memory.receivedAt > 0) into.changedAt = memory.receivedAt
-      applyNoData(memory, { rule, sight, now }, into)
+      applyNoData(memory, { rule, facts: facts, now }, into)
       return
     case 'absence': {
-      const at = silentAt(leaf.for_sec, memory.receivedAt, { rule, sight })
-      if (sight.device.status === 'provisioning') into.truth = TRUTH.no
-      else timed(at, now, into)
+      const at = absentAt(leaf.for_sec, memory.receivedAt, { rule, facts: facts })
+      if (facts.device.status === 'provisioning') into.truth = TRUTH.no
+      else setTrueFrom(at, now, into)
       if (into.truth === TRUTH.no && memory.receivedAt > 0) into.changedAt = memory.receivedAt
       return
     }
     case 'state': {
-      const { device, connected } = sight
+      const { device, connected } = facts
       const isIn = leaf.in === undefined || leaf.in.includes(device.status)
       const isAs = leaf.connected === undefined || leaf.connected === connected
       into.truth = isIn && isAs ? TRUTH.yes : TRUTH.no
       const since = [
         ...(leaf.in === undefined ? [] : [device.statusSince]),
-        ...(leaf.connected === undefined ? [] : [sight.connectedSinceMs]),
+        ...(leaf.connected === undefined ? [] : [facts.connectedSinceMs]),
       ]
       into.changedAt = Math.max(...since) * 1_000
       return
     }
     case 'flapping':
-      into.truth = now < sight.flapsUntilMs * 1_000 ? TRUTH.yes : TRUTH.no
-      if (into.truth === TRUTH.yes) into.nextAt = sight.flapsUntilMs * 1_000
-      else if (sight.flapsUntilMs > 0) into.changedAt = sight.flapsUntilMs * 1_000
+      into.truth = now < facts.flapsUntilMs * 1_000 ? TRUTH.yes : TRUTH.no
+      if (into.truth === TRUTH.yes) into.nextAt = facts.flapsUntilMs * 1_000
+      else if (facts.flapsUntilMs > 0) into.changedAt = facts.flapsUntilMs * 1_000
       return
     case 'out_of_sync': {
-      const since = deltaSinceMs(sight.device.shadow)
+      const since = deltaSinceMs(facts.device.shadow)
       if (since === undefined) into.truth = TRUTH.no
-      else timed((since + leaf.for_sec * 1_000) * 1_000, now, into)
+      else setTrueFrom((since + leaf.for_sec * 1_000) * 1_000, now, into)
       return
     }
     case 'repeat': {
@@ -119,7 +119,7 @@ export function leafState(
       return
     case 'heartbeat':
       into.truth = TRUTH.yes
-      into.changedAt = sight.device.createdAt * 1_000
+      into.changedAt = facts.device.createdAt * 1_000
       return
     default:
       unreachable(leaf)
@@ -127,19 +127,19 @@ export function leafState(
 }
 
 /** True from `at` onwards. */
-function timed(at: number, now: number, into: LeafState): void {
+function setTrueFrom(at: number, now: number, into: LeafState): void {
   into.truth = at <= now ? TRUTH.yes : TRUTH.no
   if (at <= now) into.changedAt = at
   else into.nextAt = at
 }
 
 /** When the silence will have lasted long enough. A device that could not be heard gets some time to be heard again. */
-function silentAt(
+function absentAt(
   forSec: number,
   receivedAt: number,
-  { rule, sight }: { readonly rule: Rule; readonly sight: Sight },
+  { rule, facts }: { readonly rule: Rule; readonly facts: DeviceFacts },
 ): number {
-  const { device, forgivenAtMs, graceMs } = sight
+  const { device, forgivenAtMs, graceMs } = facts
   const since = Math.max(receivedAt, rule.activated_at * 1_000, device.createdAt * 1_000)
   const grace = Math.min(forSec * 1_000, graceMs)
   return Math.max(since + forSec * 1_000_000, (forgivenAtMs + grace) * 1_000)
@@ -147,14 +147,14 @@ function silentAt(
 
 function applyNoData(
   { receivedAt }: LeafMemory,
-  about: { readonly rule: Rule; readonly sight: Sight; readonly now: number },
+  about: { readonly rule: Rule; readonly facts: DeviceFacts; readonly now: number },
   into: LeafState,
 ): void {
   const { no_data: policy, no_data_after_sec: afterSec } = about.rule
-  if (policy === 'keep' || about.sight.device.status === 'provisioning') return
-  // What was never seen is missed by `alert` only.
+  if (policy === 'keep' || about.facts.device.status === 'provisioning') return
+  // A metric that was never received counts as missing only with the policy `alert`.
   if (receivedAt === 0 && policy === 'ok') return
-  const at = silentAt(afterSec, receivedAt, about)
+  const at = absentAt(afterSec, receivedAt, about)
   if (at > about.now) {
     into.nextAt = at
     return
@@ -170,13 +170,13 @@ function deltaSinceMs({
   desiredTimes,
   reportedTimes,
 }: Subject['shadow']): number | undefined {
-  const delta = lacking(desired, reported)
+  const delta = computeDelta(desired, reported)
   if (isEmpty(delta)) return undefined
-  return latestTime(delta, desiredTimes, reportedTimes)
+  return deltaSince(delta, desiredTimes, reportedTimes)
 }
 
-/** Whether a value compares so; `wasTrue` with a value to clear it keeps it true until that is reached. */
-export function compares(
+/** Whether the value meets the threshold. If it did before, it does until the clearing value is reached. */
+export function meetsThreshold(
   value: number | string,
   { op, value: wanted, clear_value: clear }: Extract<Leaf, { kind: 'threshold' }>,
   wasTrue: boolean,
@@ -185,12 +185,12 @@ export function compares(
     const isSame = value === wanted
     return op === '==' ? isSame : op === '!=' && !isSame
   }
-  if (holds(op, value, Number(wanted))) return true
+  if (comparisonHolds(op, value, Number(wanted))) return true
   if (!wasTrue || clear === undefined) return false
   return op === '>' || op === '>=' ? value > clear : value < clear
 }
 
-export function holds(op: Comparison, left: number, right: number): boolean {
+export function comparisonHolds(op: Comparison, left: number, right: number): boolean {
   switch (op) {
     case '>':
       return left > right

@@ -8,7 +8,7 @@ import type { NoticeDevice, NoticeEvent } from './notice.ts'
 import type { TemplateValues } from './template.ts'
 
 /** An alert as a message names it. */
-export interface ToldAlert {
+export interface MessageAlert {
   readonly event: NoticeEvent
   readonly ruleId: string
   readonly ruleName: string
@@ -30,7 +30,7 @@ export interface AlertMessage {
   readonly event: DeliveryEvent
   readonly at: Millis
   /** The first alerts; never empty. */
-  readonly told: readonly [ToldAlert, ...ToldAlert[]]
+  readonly told: readonly [MessageAlert, ...MessageAlert[]]
   /** All alerts, also those that are not named. */
   readonly total: number
   readonly severity: AlertSeverity
@@ -67,9 +67,9 @@ export function bodyLines({ event, told, total, rules }: AlertMessage): readonly
     const lines = named.map(
       ({ name, fired, resolved }) => `${cut(name, NAME_CHARS_MAX)}: ${fired} fired, ${resolved} resolved`,
     )
-    return more(lines, rules.length - named.length, 'rules')
+    return withRemainder(lines, rules.length - named.length, 'rules')
   }
-  return more(told.map(lineOf), total - told.length, '')
+  return withRemainder(told.map(lineOf), total - told.length, '')
 }
 
 /** The facts about the first alert that every format shows. */
@@ -88,7 +88,7 @@ export function factsOf({
   return facts.filter(({ value }) => value !== '')
 }
 
-export function linkOf({ alert }: ToldAlert): string {
+export function linkOf({ alert }: MessageAlert): string {
   return textOf(alert, 'link')
 }
 
@@ -111,14 +111,14 @@ export function templateValuesOf({ event, told: [first], total }: AlertMessage):
   }
 }
 
-function lineOf(told: ToldAlert): string {
-  const { alert, event, message } = told
+function lineOf(named: MessageAlert): string {
+  const { alert, event, message } = named
   if (event !== 'resolved') return message
   const times = [`fired ${minuteOf(alert, 'fired_at')}`, `resolved ${minuteOf(alert, 'resolved_at')}`]
   return `${message} (${times.join(', ')} UTC)`
 }
 
-function subjectOf({ device, alert }: ToldAlert): string {
+function subjectOf({ device, alert }: MessageAlert): string {
   return device?.name || device?.id || textOf(alert, 'group') || 'the fleet'
 }
 
@@ -127,8 +127,8 @@ function namesOf(rules: readonly RuleCount[]): string {
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more rules`
 }
 
-function more(lines: readonly string[], count: number, what: string): readonly string[] {
-  return count > 0 ? [...lines, `and ${count} more${what === '' ? '' : ` ${what}`}`] : lines
+function withRemainder(lines: readonly string[], count: number, noun: string): readonly string[] {
+  return count > 0 ? [...lines, `and ${count} more${noun === '' ? '' : ` ${noun}`}`] : lines
 }
 
 function textOf(alert: JsonObject, field: string): string {

@@ -1,13 +1,13 @@
 // An instance that counts its `for_sec`, as people see it. It is no alert yet, so it has no id.
 import { type Micros, toIso, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { AlertPlace } from './body.ts'
+import type { AlertSource } from './body.ts'
 import type { CompiledRule } from './compile.ts'
 
 /** `root`: the number of the severity that counts. */
 export function pendingBody(
   { rule, roots, leaves }: CompiledRule,
-  { id, group }: AlertPlace,
+  { id, group }: AlertSource,
   startedAt: Micros,
   root = 0,
 ): JsonObject {

@@ -23,7 +23,7 @@ export interface FitOutcome {
   readonly isOverloaded: boolean
 }
 
-const NOTHING: FitOutcome = { fit: undefined, isOverloaded: false }
+const NO_FIT: FitOutcome = { fit: undefined, isOverloaded: false }
 
 export class RuleBook {
   readonly settings: AlertSettings
@@ -44,9 +44,9 @@ export class RuleBook {
       return known !== undefined && known.rule.revision === rule.revision ? known : compileRule(rule)
     })
     this.#byId = new Map(compiled.map((rule) => [rule.id, rule]))
-    const age = ({ rule: a }: CompiledRule, { rule: b }: CompiledRule) =>
+    const byAge = ({ rule: a }: CompiledRule, { rule: b }: CompiledRule) =>
       a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.rule_id < b.rule_id ? -1 : 1
-    const enabled = compiled.filter(({ rule }) => rule.enabled).sort(age)
+    const enabled = compiled.filter(({ rule }) => rule.enabled).sort(byAge)
     this.#enabled = enabled.filter(({ isAboutFleet }) => !isAboutFleet)
     this.fleet = enabled.filter(({ isAboutFleet }) => isAboutFleet)
     this.#earlierFits = before?.fits ?? new Map()
@@ -61,10 +61,10 @@ export class RuleBook {
   }
 
   /** The same object for devices with the same rules. */
-  fittingOf(device: Member): FitOutcome {
-    if (this.#enabled.length === 0 || device.status === 'decommissioned') return NOTHING
+  fitFor(device: Member): FitOutcome {
+    if (this.#enabled.length === 0 || device.status === 'decommissioned') return NO_FIT
     const fitting = this.#enabled.filter(({ isMember }) => isMember(device))
-    if (fitting.length === 0) return NOTHING
+    if (fitting.length === 0) return NO_FIT
     const isOverloaded = fitting.length > LIMITS.rulesPerDeviceMax
     const rules = isOverloaded ? fitting.slice(0, LIMITS.rulesPerDeviceMax) : fitting
     const key = rules.map(({ id, rule }) => `${id}@${rule.revision}`).join(' ')

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { Micros } from '../../../schemas/ids.ts'
-import { end } from './moved.ts'
+import { resolveAlert } from './alert-updates.ts'
 import { JudgedDevice, ruleOf, START } from './testing/judged-device.ts'
 
 const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
@@ -20,7 +20,7 @@ test('an alert that fired while the sweep was under way does not end before it f
   const [fired] = device.alerts.open
   if (fired === undefined) throw new Error('nothing fired')
   const begun = Micros((START + 3_000) * 1_000)
-  const { alert, alerts } = end(device.alerts, fired, { reason: 'rule_changed', now: begun })
+  const { alert, alerts } = resolveAlert(device.alerts, fired, { reason: 'rule_changed', now: begun })
   expect(alert.resolvedAt).toBe(alert.firedAt)
   expect(alerts.memos).toMatchObject([{ endedAt: alert.firedAt * 1_000 }])
 })

@@ -30,15 +30,15 @@ export interface RuleAuthor {
   readonly now: Millis
 }
 
-/** A new rule with its defaults. The wish has passed its schema. */
-export function createRule(wish: RuleWishBody, { id, by, now }: RuleAuthor): RuleOutcome {
-  const errors = checkRule(wish)
+/** A new rule with its defaults. The request has passed its schema. */
+export function createRule(request: RuleWishBody, { id, by, now }: RuleAuthor): RuleOutcome {
+  const errors = checkRule(request)
   if (errors.length > 0) return { kind: 'mistakes', errors }
   const at = toIso(now)
   return {
     kind: 'rule',
     rule: {
-      ...settled(wish),
+      ...withDefaults(request),
       rule_id: RuleId(id),
       source: 'api',
       revision: 1,
@@ -51,68 +51,72 @@ export function createRule(wish: RuleWishBody, { id, by, now }: RuleAuthor): Rul
 }
 
 /** The rule as it is after a change. It keeps its activation unless it was off. */
-export function replaceRule(before: Rule, wish: RuleWishBody, now: Millis): RuleOutcome {
-  const errors = checkRule(wish)
+export function replaceRule(before: Rule, request: RuleWishBody, now: Millis): RuleOutcome {
+  const errors = checkRule(request)
   if (errors.length > 0) return { kind: 'mistakes', errors }
   const { rule_id, source, revision, created_by, created_at, activated_at } = before
-  const next = settled(wish)
-  const isFresh =
-    (next.enabled && !before.enabled) ||
-    JSON.stringify([next.condition, next.target]) !== JSON.stringify([before.condition, before.target])
-  const activated = isFresh ? now : activated_at
-  const kept = { rule_id, source, created_by, created_at, activated_at: activated }
-  return { kind: 'rule', rule: { ...next, ...kept, revision: revision + 1, updated_at: toIso(now) } }
-}
-
-/** The wish that would make this rule: a merge patch is applied to it. */
-export function toWish(rule: Rule): RuleWishBody {
-  const { rule_id: _, source, revision, created_by, created_at, updated_at, activated_at, ...wish } = rule
-  return wish
-}
-
-function settled(wish: RuleWishBody) {
-  const { condition, flap } = wish
-  const keepDefault = leavesOf(condition).some(isEventLeaf) ? LIMITS.eventHoldSecDefault : 0
+  const replacement = withDefaults(request)
+  const isActivated =
+    (replacement.enabled && !before.enabled) ||
+    JSON.stringify([replacement.condition, replacement.target]) !==
+      JSON.stringify([before.condition, before.target])
+  const activated = isActivated ? now : activated_at
+  const identity = { rule_id, source, created_by, created_at, activated_at: activated }
   return {
-    name: wish.name,
-    description: wish.description ?? null,
-    enabled: wish.enabled ?? true,
-    severity: wish.severity ?? 'warning',
-    target: wish.target.type === 'fleet' ? { type: 'all' as const } : wish.target,
+    kind: 'rule',
+    rule: { ...replacement, ...identity, revision: revision + 1, updated_at: toIso(now) },
+  }
+}
+
+/** The request that would create this rule. A merge patch of the rule is applied to it. */
+export function toRuleRequest(rule: Rule): RuleWishBody {
+  const { rule_id: _, source, revision, created_by, created_at, updated_at, activated_at, ...request } = rule
+  return request
+}
+
+function withDefaults(request: RuleWishBody) {
+  const { condition, flap } = request
+  const keepFiringSec = leavesOf(condition).some(isEventLeaf) ? LIMITS.eventHoldSecDefault : 0
+  return {
+    name: request.name,
+    description: request.description ?? null,
+    enabled: request.enabled ?? true,
+    severity: request.severity ?? 'warning',
+    target: request.target.type === 'fleet' ? { type: 'all' as const } : request.target,
     condition,
-    levels: wish.levels ?? null,
-    clear: wish.clear ?? null,
-    for_sec: wish.for_sec ?? 0,
-    keep_firing_for_sec: wish.keep_firing_for_sec ?? keepDefault,
-    repeat_interval_sec: wish.repeat_interval_sec ?? 14_400,
-    no_data: wish.no_data ?? 'keep',
-    no_data_after_sec: wish.no_data_after_sec ?? 300,
-    active: wish.active ?? [],
-    during_maintenance: wish.during_maintenance ?? 'mute',
-    inhibit_when_offline: wish.inhibit_when_offline ?? true,
-    inhibited_by: wish.inhibited_by ?? [],
+    levels: request.levels ?? null,
+    clear: request.clear ?? null,
+    for_sec: request.for_sec ?? 0,
+    keep_firing_for_sec: request.keep_firing_for_sec ?? keepFiringSec,
+    repeat_interval_sec: request.repeat_interval_sec ?? 14_400,
+    no_data: request.no_data ?? 'keep',
+    no_data_after_sec: request.no_data_after_sec ?? 300,
+    active: request.active ?? [],
+    during_maintenance: request.during_maintenance ?? 'mute',
+    inhibit_when_offline: request.inhibit_when_offline ?? true,
+    inhibited_by: request.inhibited_by ?? [],
     flap: {
       episodes: flap?.episodes ?? 3,
       within_sec: flap?.within_sec ?? 600,
       hold_sec: flap?.hold_sec ?? 900,
     },
-    send_resolved: wish.send_resolved ?? true,
-    channels: wish.channels ?? null,
-    group_by: wish.group_by ?? 'rule',
-    message: wish.message ?? null,
-    labels: wish.labels ?? {},
+    send_resolved: request.send_resolved ?? true,
+    channels: request.channels ?? null,
+    group_by: request.group_by ?? 'rule',
+    message: request.message ?? null,
+    labels: request.labels ?? {},
   } as const
 }
 
 /** What the schema of the body cannot say. */
-function checkRule(wish: RuleWishBody): readonly FieldError[] {
-  const { condition, clear, levels, active = [] } = wish
+function checkRule(request: RuleWishBody): readonly FieldError[] {
+  const { condition, clear, levels, active = [] } = request
   const checked = checkCondition(condition, '/condition')
   const errors: FieldError[] = [...(checked.kind === 'mistakes' ? checked.errors : [])]
   if (clear !== undefined && clear !== null) {
     const cleared = checkCondition(clear, '/clear')
     if (cleared.kind === 'mistakes') errors.push(...cleared.errors)
-    else if (checked.kind === 'condition' && !isOfScope(cleared.condition, checked.condition))
+    else if (checked.kind === 'condition' && !hasSameScope(cleared.condition, checked.condition))
       errors.push({
         path: '/clear',
         code: 'NOT_ALLOWED',
@@ -120,17 +124,17 @@ function checkRule(wish: RuleWishBody): readonly FieldError[] {
           'must be about the same as the condition: single devices, or the fleet at the same group_level',
       })
   }
-  errors.push(...checkTarget(wish.target))
+  errors.push(...checkTarget(request.target))
   if (checked.kind === 'condition') {
     if (levels !== undefined && levels !== null) errors.push(...checkLevels(condition, levels))
-    if ((wish.for_sec ?? 0) > 0 && isMomentary(condition))
+    if ((request.for_sec ?? 0) > 0 && isMomentary(condition))
       errors.push({
         path: '/for_sec',
         code: 'NOT_ALLOWED',
         message: 'must be 0: this condition is an event and never lasts',
       })
   }
-  for (const name of unknownPlaceholders(wish.message ?? ''))
+  for (const name of unknownPlaceholders(request.message ?? ''))
     errors.push({ path: '/message', code: 'UNKNOWN_PLACEHOLDER', message: `{{${name}}} means nothing` })
   active.forEach(({ tz = 'UTC' }, i) => {
     if (!isZone(tz))
@@ -139,7 +143,7 @@ function checkRule(wish: RuleWishBody): readonly FieldError[] {
   return errors
 }
 
-function isOfScope(clear: Condition, condition: Condition): boolean {
+function hasSameScope(clear: Condition, condition: Condition): boolean {
   return (
     isFleetCondition(clear) === isFleetCondition(condition) && groupLevelOf(clear) === groupLevelOf(condition)
   )

@@ -1,6 +1,6 @@
-// An alert that never was, for trying out a channel.
+// A made-up alert, to test a channel.
 import { AlertId, Millis, RuleId, toIso } from '../../../schemas/ids.ts'
-import type { Item } from './delivery.ts'
+import type { NotificationItem } from './delivery.ts'
 import type { Notice } from './notice.ts'
 
 interface Links {
@@ -10,7 +10,7 @@ interface Links {
 const DEVICE = { id: 'test-device', name: 'Test device', type: 'simulator', group: 'test' }
 
 /** `name` keeps the samples of a channel apart. */
-export function sampleItem(name: string, links: Links, now: Millis): Item {
+export function sampleItem(name: string, links: Links, now: Millis): NotificationItem {
   const message = 'TEST: this is a test of the channel, and nothing is wrong'
   const link = links.device(DEVICE.id)
   const at = toIso(now)

@@ -61,12 +61,12 @@ test('a recurring silence mutes in its windows only, by the clocks of its zone',
     windows: [{ days: ['sat', 'sun'], start: '22:00', duration_min: 120, tz: 'Europe/Berlin' }],
   })
   const compiled = compileSilence(nights)
-  const inside = (text: string) => compiled.at(Millis(at(text))).isInside
+  const inside = (text: string) => compiled.stateAt(Millis(at(text))).isInside
   expect([inside('2026-03-27T21:30:00Z'), inside('2026-03-28T20:59:59Z')]).toEqual([false, false])
   expect([inside('2026-03-28T21:00:00Z'), inside('2026-03-28T22:59:59Z')]).toEqual([true, true])
   expect([inside('2026-03-28T23:00:00Z'), inside('2026-03-29T19:59:59Z')]).toEqual([false, false])
   expect([inside('2026-03-29T20:00:00Z'), inside('2026-03-29T21:59:59Z')]).toEqual([true, true])
-  expect(compiled.at(at('2026-03-29T22:00:00Z'))).toMatchObject({
+  expect(compiled.stateAt(at('2026-03-29T22:00:00Z'))).toMatchObject({
     isInside: false,
     changesAt: nights.ends_at,
   })

@@ -15,7 +15,7 @@ export interface SilenceMatchers {
   readonly severity?: readonly AlertSeverity[]
 }
 
-/** A silence as it is kept. Times are milliseconds. */
+/** A silence as it is stored. Times are milliseconds. */
 export interface Silence {
   readonly silence_id: string
   readonly matchers: SilenceMatchers
@@ -31,7 +31,7 @@ export interface Silence {
 export interface CompiledSilence {
   readonly id: string
   readonly matches: (device: Member | undefined, ruleId: string, severity: AlertSeverity) => boolean
-  readonly at: (now: number) => WindowState
+  readonly stateAt: (now: number) => WindowState
 }
 
 export function compileSilence({
@@ -52,16 +52,16 @@ export function compileSilence({
       (group === undefined || isWithin(device?.group, group)) &&
       (type === undefined || device?.type === type) &&
       (tag === undefined || (device?.tags.includes(tag) ?? false)),
-    at: (now) => {
-      if (now >= ends_at) return NEVER
-      if (now < starts_at) return { ...NEVER, changesAt: starts_at }
+    stateAt: (now) => {
+      if (now >= ends_at) return OUTSIDE
+      if (now < starts_at) return { ...OUTSIDE, changesAt: starts_at }
       const state = clock(now)
       return { ...state, changesAt: Math.min(state.changesAt, ends_at) }
     },
   }
 }
 
-const NEVER: WindowState = { ...ALWAYS, isInside: false }
+const OUTSIDE: WindowState = { ...ALWAYS, isInside: false }
 
 export type SilenceState = 'pending' | 'active' | 'expired'
 

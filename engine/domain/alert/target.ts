@@ -34,7 +34,7 @@ export function membership({ type, value }: Target): IsMember {
       return (device) => device.type === value
     case 'query':
       // An object, by its check.
-      return queried(value as Query)
+      return matchesQuery(value as Query)
     default:
       return () => false
   }
@@ -67,19 +67,20 @@ export function namedDevices({ type, value }: Target): readonly DeviceId[] | und
 
 export function checkTarget({ type, value }: Target): readonly FieldError[] {
   const path = '/target/value'
-  const wrong = (message: string, code = 'WRONG_FORMAT') => [{ path, code, message }]
+  const mistake = (message: string, code = 'WRONG_FORMAT') => [{ path, code, message }]
   if (type === 'all' || type === 'fleet') return []
-  if (value === undefined || value === null) return wrong('is required', 'REQUIRED')
-  if (type === 'device') return parseDeviceId(value) === undefined ? wrong('must be the id of a device') : []
+  if (value === undefined || value === null) return mistake('is required', 'REQUIRED')
+  if (type === 'device')
+    return parseDeviceId(value) === undefined ? mistake('must be the id of a device') : []
   if (type === 'devices') {
-    if (!Array.isArray(value) || value.length === 0) return wrong('must be a list of ids of devices')
+    if (!Array.isArray(value) || value.length === 0) return mistake('must be a list of ids of devices')
     if (value.length > LIMITS.targetDevicesMax)
-      return wrong(`must have at most ${LIMITS.targetDevicesMax} devices`, 'TOO_MANY')
-    return value.every((id) => parseDeviceId(id) !== undefined) ? [] : wrong('must be ids of devices')
+      return mistake(`must have at most ${LIMITS.targetDevicesMax} devices`, 'TOO_MANY')
+    return value.every((id) => parseDeviceId(id) !== undefined) ? [] : mistake('must be ids of devices')
   }
   if (type === 'query') return checkQuery(value)
   if (typeof value !== 'string' || value === '' || value.length > LIMITS.groupCharsMax)
-    return wrong(`must be a text of 1 to ${LIMITS.groupCharsMax} characters`)
+    return mistake(`must be a text of 1 to ${LIMITS.groupCharsMax} characters`)
   return []
 }
 
@@ -94,15 +95,16 @@ interface Query {
   readonly firmware_version?: string
 }
 
-function queried(query: Query): IsMember {
+function matchesQuery(query: Query): IsMember {
   const tags = query.tag === undefined ? [] : [query.tag].flat()
   const prefix = query.q?.toLowerCase()
-  const isAs = (wanted: string | undefined, is: string | undefined) => wanted === undefined || wanted === is
+  const matches = (wanted: string | undefined, actual: string | undefined) =>
+    wanted === undefined || wanted === actual
   return (device) =>
-    isAs(query.status, device.status) &&
-    isAs(query.type, device.type) &&
-    isAs(query.parent_id, device.parentId) &&
-    isAs(query.firmware_version, device.firmwareVersion) &&
+    matches(query.status, device.status) &&
+    matches(query.type, device.type) &&
+    matches(query.parent_id, device.parentId) &&
+    matches(query.firmware_version, device.firmwareVersion) &&
     (query.group === undefined ||
       (query.group_exact === true ? device.group === query.group : isWithin(device.group, query.group))) &&
     tags.every((tag) => device.tags.includes(tag)) &&

@@ -38,7 +38,7 @@ const ALERT_FIELDS: Readonly<Record<string, string>> = {
   value: 'value',
   threshold: 'threshold',
 }
-const OTHERS: Readonly<Record<string, (values: TemplateValues) => string | number>> = {
+const VALUE_READERS: Readonly<Record<string, (values: TemplateValues) => string | number>> = {
   'alert.message': ({ message }) => message,
   'alert.event': ({ event }) => event,
   'alert.link': ({ link }) => link,
@@ -66,8 +66,8 @@ export function fillTemplate(
   charsMax = TEMPLATE_VALUE_CHARS_MAX,
 ): string {
   return text.replace(PLACEHOLDER, (whole, name: string) => {
-    const known = name.trim()
-    return isKnown(known) ? toText(placeholderValue(known, values), charsMax) : whole
+    const trimmed = name.trim()
+    return isKnown(trimmed) ? toText(placeholderValue(trimmed, values), charsMax) : whole
   })
 }
 
@@ -80,11 +80,11 @@ export function placeholderValue(name: string, values: TemplateValues): Json | u
     const labels = own(values.alert, 'labels')
     return isObject(labels) ? own(labels, label) : undefined
   }
-  return own(OTHERS, name)?.(values)
+  return own(VALUE_READERS, name)?.(values)
 }
 
 export function isKnown(name: string): boolean {
-  return Object.hasOwn(ALERT_FIELDS, name) || Object.hasOwn(OTHERS, name) || LABEL.test(name)
+  return Object.hasOwn(ALERT_FIELDS, name) || Object.hasOwn(VALUE_READERS, name) || LABEL.test(name)
 }
 
 function toText(value: Json | undefined, charsMax: number): string {

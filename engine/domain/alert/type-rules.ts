@@ -25,8 +25,8 @@ export function rulesOfTypes(types: Iterable<DeviceType>): readonly Rule[] {
 }
 
 /** The rule with what was changed of it. */
-export function withChanges(rule: Rule, kept: Rule): Rule {
-  const { enabled, for_sec, keep_firing_for_sec, channels, repeat_interval_sec, revision, updated_at } = kept
+export function withSavedChanges(rule: Rule, saved: Rule): Rule {
+  const { enabled, for_sec, keep_firing_for_sec, channels, repeat_interval_sec, revision, updated_at } = saved
   return {
     ...rule,
     enabled,
@@ -41,23 +41,29 @@ export function withChanges(rule: Rule, kept: Rule): Rule {
 
 function rulesOfField(type: string, field: TelemetryField): readonly Rule[] {
   const { field: metric, unit, range, alertAbove, alertBelow } = field
-  const shown = (value: number) => [value, unit].filter((part) => part !== undefined).join(' ')
-  const made: Rule[] = []
+  const withUnit = (value: number) => [value, unit].filter((part) => part !== undefined).join(' ')
+  const rules: Rule[] = []
   if (alertAbove !== undefined) {
-    const clear_value = withoutNoise(alertAbove - margin(alertAbove, range))
+    const clear_value = roundDouble(alertAbove - margin(alertAbove, range))
     const condition = { kind: 'threshold', metric, op: '>', value: alertAbove, clear_value } as const
-    made.push(
-      typeRule(`${type}_${metric}_above`, type, { name: `${metric} above ${shown(alertAbove)}`, condition }),
+    rules.push(
+      typeRule(`${type}_${metric}_above`, type, {
+        name: `${metric} above ${withUnit(alertAbove)}`,
+        condition,
+      }),
     )
   }
   if (alertBelow !== undefined) {
-    const clear_value = withoutNoise(alertBelow + margin(alertBelow, range))
+    const clear_value = roundDouble(alertBelow + margin(alertBelow, range))
     const condition = { kind: 'threshold', metric, op: '<', value: alertBelow, clear_value } as const
-    made.push(
-      typeRule(`${type}_${metric}_below`, type, { name: `${metric} below ${shown(alertBelow)}`, condition }),
+    rules.push(
+      typeRule(`${type}_${metric}_below`, type, {
+        name: `${metric} below ${withUnit(alertBelow)}`,
+        condition,
+      }),
     )
   }
-  return made
+  return rules
 }
 
 function rulesOfStatus(
@@ -65,34 +71,42 @@ function rulesOfStatus(
   { field: metric, warnBelow, criticalBelow }: StatusField,
   telemetry: readonly TelemetryField[],
 ): readonly Rule[] {
-  const about = telemetry.find(({ field }) => field === metric)
+  const telemetryField = telemetry.find(({ field }) => field === metric)
   const levels = [
     ...(warnBelow === undefined ? [] : [{ severity: 'warning' as const, value: warnBelow }]),
     ...(criticalBelow === undefined ? [] : [{ severity: 'critical' as const, value: criticalBelow }]),
-  ].map((level) => ({ ...level, clear_value: withoutNoise(level.value + margin(level.value, about?.range)) }))
+  ].map((level) => ({
+    ...level,
+    clear_value: roundDouble(level.value + margin(level.value, telemetryField?.range)),
+  }))
   const [first] = levels
   if (first === undefined) return []
   const { value, clear_value } = first
   const condition = { kind: 'threshold', metric, op: '<', value, clear_value } as const
-  const shown = [value, about?.unit].filter((part) => part !== undefined).join(' ')
-  return [typeRule(`${type}_${metric}_levels`, type, { name: `${metric} below ${shown}`, condition, levels })]
+  const limit = [value, telemetryField?.unit].filter((part) => part !== undefined).join(' ')
+  return [typeRule(`${type}_${metric}_levels`, type, { name: `${metric} below ${limit}`, condition, levels })]
 }
 
 function typeRule(
   id: string,
   type: string,
-  wish: {
+  request: {
     readonly name: string
     readonly condition: Condition
     readonly levels?: NonNullable<RuleWishBody['levels']>
   },
 ): Rule {
-  const made = createRule(
-    { severity: 'warning', ...wish, name: wish.name.slice(0, 128), target: { type: 'type', value: type } },
+  const outcome = createRule(
+    {
+      severity: 'warning',
+      ...request,
+      name: request.name.slice(0, 128),
+      target: { type: 'type', value: type },
+    },
     { id: `rul_type_${id}`, by: 'system', now: Millis(0) },
   )
-  if (made.kind === 'mistakes') throw new Error(`rule ${id}: ${made.errors[0]?.message}`)
-  return { ...made.rule, rule_id: RuleId(`rul_type_${id}`), source: 'device_type' }
+  if (outcome.kind === 'mistakes') throw new Error(`rule ${id}: ${outcome.errors[0]?.message}`)
+  return { ...outcome.rule, rule_id: RuleId(`rul_type_${id}`), source: 'device_type' }
 }
 
 function margin(value: number, range: TelemetryField['range']): number {
@@ -100,6 +114,6 @@ function margin(value: number, range: TelemetryField['range']): number {
 }
 
 /** Sums of decimal fractions as people write them: 3.4, where the double is 3.4000000000000004. */
-function withoutNoise(value: number): number {
+function roundDouble(value: number): number {
   return Number(value.toPrecision(15))
 }

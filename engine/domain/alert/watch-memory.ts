@@ -20,13 +20,13 @@ export type WatchMemory = readonly [
   rules: readonly PackedRule[],
 ]
 
-export interface KnownValue {
+export interface MetricValue {
   readonly value: number | string
   readonly at: number
   readonly receivedAt: number
 }
 
-export function remember(watch: Watch): WatchMemory {
+export function toMemory(watch: Watch): WatchMemory {
   const { fit, numbers, texts } = watch
   const metrics = fit.metrics.length
   const packed = fit.metrics.flatMap((name, metric): PackedMetric[] =>
@@ -45,20 +45,20 @@ export function remember(watch: Watch): WatchMemory {
 }
 
 /** A watch of these rules that knows what the memory tells; `known` is asked for metrics that it does not tell of. */
-export function recall(
+export function restoreWatch(
   fit: Fit,
   memory: WatchMemory | undefined,
-  known: (metric: string) => KnownValue | undefined,
+  latestOf: (metric: string) => MetricValue | undefined,
 ): Watch {
   const watch = new Watch(fit)
   const [receivedAt, metrics, rules] = memory ?? [0, [], []]
   watch.receivedAt = receivedAt
-  const told = new Map(
+  const remembered = new Map(
     metrics.map(([name, at, received, value]) => [name, { value, at, receivedAt: received }]),
   )
   fit.metrics.forEach((name, metric) => {
-    const value = told.get(name) ?? known(name)
-    if (value !== undefined) watch.recall(metric, value.value, value)
+    const value = remembered.get(name) ?? latestOf(name)
+    if (value !== undefined) watch.restoreValue(metric, value.value, value)
   })
   watch.takeFlagged()
   const byId = new Map(rules.map((rule) => [rule[0], rule]))

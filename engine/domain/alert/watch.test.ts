@@ -8,7 +8,7 @@ import { Fields } from '../telemetry/fields.ts'
 import { Latest } from '../telemetry/latest.ts'
 import { report } from '../telemetry/report.ts'
 import { JudgedDevice, ruleOf, START } from './testing/judged-device.ts'
-import { recall } from './watch-memory.ts'
+import { restoreWatch } from './watch-memory.ts'
 
 const value = fc.integer({ min: 0, max: 4 })
 const rule: fc.Arbitrary<RuleWishBody['condition']> = fc.oneof(
@@ -46,7 +46,10 @@ test('a message in a shape and the same message read in full leave the same behi
         )
         if (watch === undefined) return
         const known = () => undefined
-        const [short, long] = [recall(watch.fit, undefined, known), recall(watch.fit, undefined, known)]
+        const [short, long] = [
+          restoreWatch(watch.fit, undefined, known),
+          restoreWatch(watch.fit, undefined, known),
+        ]
         const columns = new Columns()
         messages.forEach((data, i) => {
           const at = Micros((START + i * 1_000) * 1_000)

@@ -7,7 +7,15 @@ import type { Report } from '../telemetry/payload.ts'
 import type { Shape, SlotValues } from '../telemetry/shape.ts'
 import type { CompiledRule, Node } from './compile.ts'
 import type { Fit } from './fit.ts'
-import { compares, holds, isOutside, type LeafState, leafState, type Sight, TRUTH } from './leaf-truth.ts'
+import {
+  comparisonHolds,
+  type DeviceFacts,
+  isOutside,
+  type LeafState,
+  leafState,
+  meetsThreshold,
+  TRUTH,
+} from './leaf-truth.ts'
 import { addSample, rateOf } from './rate.ts'
 
 /** How often an open alert's condition became true. */
@@ -115,7 +123,7 @@ export class Watch {
   }
 
   /** A value known from before, for a metric that a new rule looks at. */
-  recall(
+  restoreValue(
     metric: number,
     value: number | string,
     at: { readonly at: number; readonly receivedAt: number },
@@ -148,7 +156,7 @@ export class Watch {
   refresh(
     rule: number,
     about: {
-      readonly sight: Sight
+      readonly facts: DeviceFacts
       readonly now: number
       /** The rule judges now. While it does not, its condition is false. */
       readonly isOpen: boolean
@@ -160,7 +168,7 @@ export class Watch {
     const { fit, numbers } = this
     const compiled = fit.rules[rule]
     const places = fit.leavesOf[rule]
-    const refreshed: RefreshResult = { nextAt: NEVER, isNoData: false, leaf: undefined, rose: false }
+    const refreshed: RefreshResult = { nextAt: NEVER, isNoData: false, leaf: undefined, becameTrue: false }
     if (compiled === undefined || places === undefined) return refreshed
     const states = places.map((place) => this.#leafState(place, compiled, about))
     for (const { nextAt } of states) refreshed.nextAt = Math.min(refreshed.nextAt, nextAt)
@@ -188,7 +196,7 @@ export class Watch {
       const when = Math.min(about.now, Math.max(from, Math.abs(before) + 1))
       numbers[at] = isTrue ? when : -when
     })
-    refreshed.rose = isAnyTrue && !wasTrue
+    refreshed.becameTrue = isAnyTrue && !wasTrue
     const yes = states.findIndex(({ truth }) => truth === TRUTH.yes)
     refreshed.leaf = yes === -1 ? undefined : yes
     refreshed.isNoData = yes !== -1 && (states[yes]?.isNoData ?? false)
@@ -249,7 +257,7 @@ export class Watch {
       const before = numbers[leafBase + place] ?? 0
       const inner = leaf.kind === 'repeat' ? leaf.condition : leaf
       let isTrue = before === TRUTH.yes
-      if (inner.kind === 'threshold') isTrue = compares(value, inner, isTrue)
+      if (inner.kind === 'threshold') isTrue = meetsThreshold(value, inner, isTrue)
       else if (typeof value === 'string') continue
       else if (inner.kind === 'range') isTrue = isOutside(value, inner, isTrue)
       else if (inner.kind === 'rate') {
@@ -258,7 +266,7 @@ export class Watch {
         this.series.set(place, samples)
         const rate = rateOf(samples, inner.window_sec)
         if (rate === undefined) continue
-        isTrue = holds(inner.op, rate, inner.per_sec)
+        isTrue = comparisonHolds(inner.op, rate, inner.per_sec)
       } else continue
       const after = isTrue ? TRUTH.yes : TRUTH.no
       if (after === before) continue
@@ -277,7 +285,7 @@ export class Watch {
   #leafState(
     place: number,
     { rule }: CompiledRule,
-    { sight, now, events }: Parameters<Watch['refresh']>[1],
+    { facts, now, events }: Parameters<Watch['refresh']>[1],
   ): LeafState {
     const { fit, numbers } = this
     const { leaf, metric } = fit.leaves[place] ?? NO_LEAF
@@ -287,14 +295,14 @@ export class Watch {
     const memory = { truth, receivedAt, edges: NO_EDGES, isNow: events.has(place) }
     const state: LeafState = { truth, changedAt: now, nextAt: NEVER, isNoData: false }
     if (leaf.kind !== 'repeat') {
-      leafState(leaf, memory, { rule, sight, now }, state)
+      leafState(leaf, memory, { rule, facts, now }, state)
       return state
     }
     const inner: LeafState = { ...state }
-    leafState(leaf.condition, memory, { rule, sight, now }, inner)
+    leafState(leaf.condition, memory, { rule, facts, now }, inner)
     this.#noteRepeat(place, inner, leaf.times)
     const edges = this.series?.get(place) ?? []
-    leafState(leaf, { ...memory, edges }, { rule, sight, now }, state)
+    leafState(leaf, { ...memory, edges }, { rule, facts, now }, state)
     state.nextAt = Math.min(state.nextAt, inner.nextAt)
     return state
   }
@@ -343,7 +351,7 @@ export interface RefreshResult {
   /** The first leaf that is true, by its number within the rule. */
   leaf: number | undefined
   /** The condition became true just now. */
-  rose: boolean
+  becameTrue: boolean
 }
 
 interface NodeTruth {

@@ -1,7 +1,7 @@
 // The body of a webhook that has no template of its own.
 import { toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { AlertMessage, ToldAlert } from './message.ts'
+import type { AlertMessage, MessageAlert } from './message.ts'
 
 export function webhookBody(message: AlertMessage): JsonObject {
   const { notificationId, event, at, told, total, rules } = message
@@ -23,7 +23,7 @@ export function webhookBody(message: AlertMessage): JsonObject {
   }
 }
 
-function deviceOf({ device }: ToldAlert): JsonObject | null {
+function deviceOf({ device }: MessageAlert): JsonObject | null {
   if (device === undefined) return null
   const { id, name, type, group, link } = device
   return { id, name, type, group: group ?? null, link }

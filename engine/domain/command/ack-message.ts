@@ -1,8 +1,9 @@
 // A device's answer to a command, published on `command/ack` or among its telemetry.
-import { Buffer, isUtf8 } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
+import { parseJsonPayload } from '../json-payload.ts'
 import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
 import type { CommandError, CommandResult } from './record.ts'
 
@@ -31,7 +32,7 @@ const CODE_CHARS_MAX = 64
 const TIME_MAX = 253_402_300_799_999
 
 export function readAck(payload: Uint8Array): AckMessage {
-  const json = isUtf8(payload) ? parse(payload) : undefined
+  const json = parseJsonPayload(payload)
   if (json === undefined) return { kind: 'refused', reason: 'not_json', detail: 'not JSON in UTF-8' }
   if (!isObject(json)) return notAnAck('an answer is a JSON object')
   return toAck(json)
@@ -65,15 +66,6 @@ function ownFields(json: JsonObject): JsonObject {
   return Object.assign(Object.create(null), json)
 }
 
-function parse(payload: Uint8Array): Json | undefined {
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
-  } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
-    return undefined
-  }
-}
-
 /** Leaves out a result that is too large, or nested too deeply to be serialised again. The status counts all the same. */
 function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitted'> {
   const result = Object.hasOwn(json, 'result') ? json['result'] : undefined
@@ -94,7 +86,8 @@ function isDeep(value: Json): boolean {
   return false
 }
 
-function toPercent(value: Json | undefined): number | undefined {
+/** Percent from 0 to 100; undefined if the value is no number. */
+export function toPercent(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : undefined
 }
 

@@ -28,8 +28,12 @@ test('a broadcast becomes a command for each member that can take it, and lists 
       { deviceId: 'c', reason: 'unknown_command' },
     ],
   })
-  expect(outcome.wishes.map(({ deviceId }) => deviceId)).toEqual(['a', 'd'])
-  expect(outcome.wishes[0]?.wish).toMatchObject({ name: 'stop', priority: 'critical', broadcastId: 'bc_1' })
+  expect(outcome.requests.map(({ deviceId }) => deviceId)).toEqual(['a', 'd'])
+  expect(outcome.requests[0]?.request).toMatchObject({
+    name: 'stop',
+    priority: 'critical',
+    broadcastId: 'bc_1',
+  })
   const full = skipMember(outcome.broadcast, { deviceId: member('d').deviceId, reason: 'queue_full' })
   expect([full.accepted, full.skipped.length]).toEqual([1, 3])
 })
@@ -52,7 +56,7 @@ test('a broadcast is paced unless it is critical', () => {
   const members = Array.from({ length: 10 }, (_, i) => member(`d${i}`))
   const turns = (fields: object) => {
     const outcome = createBroadcast({ group: 'w', name: 'go', perSec: 4, ...fields }, members, creation)
-    return outcome.kind === 'created' ? outcome.wishes.map(({ wish }) => wish.notBefore) : []
+    return outcome.kind === 'created' ? outcome.requests.map(({ request: wish }) => wish.notBefore) : []
   }
   expect(turns({}).slice(0, 6)).toEqual([1_000, 1_250, 1_500, 1_750, 2_000, 2_250])
   expect(turns({ priority: 'critical' })).toEqual(members.map(() => undefined))

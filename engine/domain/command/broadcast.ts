@@ -12,7 +12,7 @@ import {
   type DeviceStatus,
 } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import type { CommandWish } from './create.ts'
+import type { CommandRequest } from './create.ts'
 import { isOpen } from './moves.ts'
 
 export type SkipReason = 'decommissioned' | 'queue_full' | 'unknown_command' | 'invalid_parameters'
@@ -57,7 +57,7 @@ export interface BroadcastMember {
   readonly unfit?: 'unknown_command' | 'invalid_parameters' | undefined
 }
 
-export interface BroadcastWish {
+export interface BroadcastRequest {
   readonly group: string | undefined
   readonly target?: BroadcastTarget | undefined
   readonly name: string
@@ -72,7 +72,7 @@ export type BroadcastOutcome =
       readonly kind: 'created'
       readonly broadcast: Broadcast
       /** The command to create for each accepted member, in order. */
-      readonly wishes: readonly { readonly deviceId: DeviceId; readonly wish: CommandWish }[]
+      readonly requests: readonly { readonly deviceId: DeviceId; readonly request: CommandRequest }[]
     }
   | {
       readonly kind: 'refused'
@@ -81,11 +81,11 @@ export type BroadcastOutcome =
     }
 
 export function createBroadcast(
-  wish: BroadcastWish,
+  request: BroadcastRequest,
   members: readonly BroadcastMember[],
   { id, by, now }: { readonly id: BroadcastId; readonly by: string; readonly now: Millis },
 ): BroadcastOutcome {
-  const { group, target, name, data = {}, priority = 'normal', timeoutSec } = wish
+  const { group, target, name, data = {}, priority = 'normal', timeoutSec } = request
   const skipped = members.flatMap((member): SkippedMember[] => {
     const reason = skipReason(member)
     return reason === undefined ? [] : [{ deviceId: member.deviceId, reason }]
@@ -94,31 +94,31 @@ export function createBroadcast(
   if (fit.length === 0) {
     const place = target === undefined ? `in ${JSON.stringify(group)}` : `that the ${target.type} means`
     const message = `no device ${place} takes this command`
-    const left = shown(skipped).map(({ deviceId, reason }) => ({ device_id: deviceId, reason }))
-    const detail = { message, group: group ?? null, total: members.length, skipped: left }
+    const skippedBody = firstSkipped(skipped).map(({ deviceId, reason }) => ({ device_id: deviceId, reason }))
+    const detail = { message, group: group ?? null, total: members.length, skipped: skippedBody }
     return { kind: 'refused', code: 'EMPTY_TARGET', detail }
   }
   // A critical broadcast is not paced.
-  const perSec = priority === 'critical' ? undefined : (wish.perSec ?? LIMITS.broadcastPerSecDefault)
-  const wishes = fit.map(({ deviceId }, i) => {
+  const perSec = priority === 'critical' ? undefined : (request.perSec ?? LIMITS.broadcastPerSecDefault)
+  const requests = fit.map(({ deviceId }, i) => {
     const notBefore = perSec === undefined ? undefined : Millis(now + Math.floor((i * 1_000) / perSec))
-    return { deviceId, wish: { name, data, priority, timeoutSec, notBefore, broadcastId: id } }
+    return { deviceId, request: { name, data, priority, timeoutSec, notBefore, broadcastId: id } }
   })
   const broadcast: Broadcast = {
     ...{ id, group, target, name, data, priority, timeoutSec, createdAt: now, createdBy: by },
     total: members.length,
     accepted: fit.length,
-    skipped: shown(skipped),
+    skipped: firstSkipped(skipped),
     perSec,
   }
-  return { kind: 'created', broadcast, wishes }
+  return { kind: 'created', broadcast, requests: requests }
 }
 
 /** Counts a member as skipped because its device refused the command: its queue was full, or it had been decommissioned
  *  meanwhile. */
 export function skipMember(broadcast: Broadcast, skipped: SkippedMember): Broadcast {
   const accepted = broadcast.accepted - 1
-  return { ...broadcast, accepted, skipped: shown([...broadcast.skipped, skipped]) }
+  return { ...broadcast, accepted, skipped: firstSkipped([...broadcast.skipped, skipped]) }
 }
 
 export type StatusCounts = Readonly<Record<CommandStatus, number>>
@@ -150,7 +150,7 @@ export function skipReason({ status, unfit }: Omit<BroadcastMember, 'deviceId'>)
   return status === 'decommissioned' ? 'decommissioned' : unfit
 }
 
-function shown(skipped: readonly SkippedMember[]): readonly SkippedMember[] {
+function firstSkipped(skipped: readonly SkippedMember[]): readonly SkippedMember[] {
   return skipped.slice(0, LIMITS.broadcastSkippedMax)
 }
 

@@ -5,10 +5,10 @@ import { base32 } from '../base32.ts'
 import type { Broadcast } from './broadcast.ts'
 
 const TIME_CHARS = 10
-const CHANCE_CHARS = 11
+const RANDOM_CHARS = 11
 const PLACE_CHARS = 5
 
 export function childId({ id, createdAt }: Pick<Broadcast, 'id' | 'createdAt'>, place: number): CommandId {
-  const [time, own] = [base32(createdAt, TIME_CHARS), base32(place, PLACE_CHARS)]
-  return CommandId(`cmd_${time}${id.slice(-CHANCE_CHARS)}${own}`)
+  const [time, member] = [base32(createdAt, TIME_CHARS), base32(place, PLACE_CHARS)]
+  return CommandId(`cmd_${time}${id.slice(-RANDOM_CHARS)}${member}`)
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
 import { COMMAND_PRIORITIES, type CommandPriority, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { acknowledge, cancelCommand, delivered, expireCommands } from './lifecycle.ts'
+import { acknowledge, cancelCommand, expireCommands, markDelivered } from './lifecycle.ts'
 import { type Commands, NO_COMMANDS } from './record.ts'
 import { commandsDeadline, type SendContext, sendDue } from './send-order.ts'
 import { ackOf, at, create, find } from './testing/command.ts'
@@ -113,7 +113,7 @@ class World {
       target.status = 'cancelled'
     } else {
       const kind = next.kind === 'told' ? 'cancel' : 'command'
-      this.commands = delivered(this.commands, { id, kind, now }).commands
+      this.commands = markDelivered(this.commands, { id, kind, now }).commands
       const isNews = kind === 'command' && target.status === 'pending' && target.sentTimes.length > 0
       if (isNews && this.now < target.expiresAt) target.status = 'delivered'
     }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { BroadcastId, CommandId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import { type CommandWish, createCommand } from './create.ts'
+import { type CommandRequest, createCommand } from './create.ts'
 import { cancelCommand } from './lifecycle.ts'
 import type { Commands } from './record.ts'
 import { at, create, find } from './testing/command.ts'
 
-const ask = (commands: Commands, wish: Partial<CommandWish>, now = 0) =>
+const ask = (commands: Commands, wish: Partial<CommandRequest>, now = 0) =>
   createCommand(commands, { name: 'go', ...wish }, { id: CommandId('new'), by: 'usr_1', now: at(now) })
 
 test('a command starts pending, with the defaults of its priority', () => {

@@ -10,7 +10,7 @@ import { isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'
 
 /** The fields of a REST request, validated by its schema. */
-export interface CommandWish {
+export interface CommandRequest {
   readonly name: string
   readonly data?: JsonObject | undefined
   readonly priority?: CommandPriority | undefined
@@ -47,16 +47,20 @@ export interface Creation {
   readonly now: Millis
 }
 
-export function createCommand(commands: Commands, wish: CommandWish, creation: Creation): CreateOutcome {
-  const earlier = findEarlier(commands, wish, creation)
+export function createCommand(
+  commands: Commands,
+  request: CommandRequest,
+  creation: Creation,
+): CreateOutcome {
+  const earlier = findEarlier(commands, request, creation)
   if (earlier !== undefined)
-    return isSame(earlier, wish) ? { kind: 'repeated', command: earlier } : reused(wish)
-  if (wish.name.startsWith('$'))
+    return isSameRequest(earlier, request) ? { kind: 'repeated', command: earlier } : refuseReusedKey(request)
+  if (request.name.startsWith('$'))
     return refuse('VALIDATION_FAILED', {
       message: 'names that begin with $ are the service’s own',
       errors: [{ path: '/command', code: 'NOT_ALLOWED', message: 'begins with $' }],
     })
-  const command = toCommand(wish, creation)
+  const command = toCommand(request, creation)
   if (command.dataBytes > LIMITS.commandDataBytesMax) {
     const limit = LIMITS.commandDataBytesMax
     const actual = command.dataBytes
@@ -77,10 +81,10 @@ export function createCommand(commands: Commands, wish: CommandWish, creation: C
   return { kind: 'created', command, commands: [...commands, command], changed: [command] }
 }
 
-function toCommand(wish: CommandWish, { id, by, now }: Creation): Command {
-  const { name, data = {}, notBefore, broadcastId, idempotencyKey } = wish
-  const priority = priorityOf(wish)
-  const timeoutSec = timeoutOf(wish)
+function toCommand(request: CommandRequest, { id, by, now }: Creation): Command {
+  const { name, data = {}, notBefore, broadcastId, idempotencyKey } = request
+  const priority = priorityOf(request)
+  const timeoutSec = timeoutOf(request)
   return {
     id,
     name,
@@ -112,18 +116,20 @@ function toCommand(wish: CommandWish, { id, by, now }: Creation): Command {
   }
 }
 
-function priorityOf({ priority = 'normal' }: CommandWish): CommandPriority {
+function priorityOf({ priority = 'normal' }: CommandRequest): CommandPriority {
   return priority
 }
 
-function timeoutOf(wish: CommandWish): number {
-  const isCritical = priorityOf(wish) === 'critical'
-  return wish.timeoutSec ?? (isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault)
+function timeoutOf(request: CommandRequest): number {
+  const isCritical = priorityOf(request) === 'critical'
+  return (
+    request.timeoutSec ?? (isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault)
+  )
 }
 
 /** Also finds the command of a broadcast that is distributed again after a crash. */
-function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): Command | undefined {
-  const { idempotencyKey: key, broadcastId } = wish
+function findEarlier(commands: Commands, request: CommandRequest, { now }: Creation): Command | undefined {
+  const { idempotencyKey: key, broadcastId } = request
   if (broadcastId !== undefined) return commands.find((command) => command.broadcastId === broadcastId)
   if (key === undefined) return undefined
   return commands.findLast(
@@ -131,16 +137,16 @@ function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): 
   )
 }
 
-function isSame(earlier: Command, wish: CommandWish): boolean {
+function isSameRequest(earlier: Command, request: CommandRequest): boolean {
   return (
-    earlier.name === wish.name &&
-    earlier.priority === priorityOf(wish) &&
-    earlier.timeoutSec === timeoutOf(wish) &&
-    isEqual(earlier.data, wish.data ?? {})
+    earlier.name === request.name &&
+    earlier.priority === priorityOf(request) &&
+    earlier.timeoutSec === timeoutOf(request) &&
+    isEqual(earlier.data, request.data ?? {})
   )
 }
 
-function reused({ idempotencyKey }: CommandWish): CommandRefusal {
+function refuseReusedKey({ idempotencyKey }: CommandRequest): CommandRefusal {
   return refuse('IDEMPOTENCY_KEY_REUSED', {
     message: `the key ${JSON.stringify(idempotencyKey)} came with another command before`,
   })

@@ -1,4 +1,4 @@
-// Commands of all devices as far as their records keep them: the open ones and the newest finished ones. Newest first: by
+// The commands that the records of devices still hold: the open ones and the newest finished ones. Newest first: by
 // creation, then id, then device.
 import type { CommandId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
@@ -57,11 +57,11 @@ export function byCreation(a: CommandPlace, b: CommandPlace): number {
   return a.deviceId === b.deviceId ? 0 : a.deviceId < b.deviceId ? 1 : -1
 }
 
-/** The newest of the commands found, newest first. */
-export function newestOf(found: readonly KeptCommand[], limit: number): readonly KeptCommand[] {
-  return found
-    .map((kept) => ({ kept, place: placeOf(kept) }))
+/** At most `limit` of the commands, newest first. */
+export function newestOf(commands: readonly KeptCommand[], limit: number): readonly KeptCommand[] {
+  return commands
+    .map((each) => ({ each, place: placeOf(each) }))
     .sort((a, b) => byCreation(a.place, b.place))
     .slice(0, limit)
-    .map(({ kept }) => kept)
+    .map(({ each }) => each)
 }

@@ -6,8 +6,8 @@ import {
   abandonCommands,
   acknowledge,
   cancelCommand,
-  delivered,
   expireCommands,
+  markDelivered,
   noteUnreadable,
   trimCommands,
 } from './lifecycle.ts'
@@ -26,7 +26,7 @@ const say = (commands: Commands, status: string, now: number, fields: object = {
 const cancel = (commands: Commands, now: number) => cancelCommand(commands, id, { now: at(now), by: 'usr_2' })
 
 const DONE: Readonly<Record<CommandCause, (commands: Commands) => Commands>> = {
-  deliver: (commands) => delivered(commands, { id, kind: 'command', now: at(5) }).commands,
+  deliver: (commands) => markDelivered(commands, { id, kind: 'command', now: at(5) }).commands,
   accept: (commands) => say(commands, 'acked', 5),
   complete: (commands) => say(commands, 'completed', 5),
   fail: (commands) => say(commands, 'failed', 5),
@@ -62,7 +62,7 @@ test('an answer implies a delivery and an acceptance that were not observed', ()
 })
 
 test('an answer keeps the observed times of delivery and acceptance', () => {
-  const had = delivered(sent, { id, kind: 'command', now: at(3) }).commands
+  const had = markDelivered(sent, { id, kind: 'command', now: at(3) }).commands
   const commands = say(say(had, 'accepted', 4), 'failed', 9, { error: { code: 'E1', message: 'stuck' } })
   expect(find(commands, 0)).toMatchObject({
     deliveredAt: 3,
@@ -135,7 +135,7 @@ test('an expired command takes a late result for a day', () => {
 test('a command expires at its deadline even if the sweep is late', () => {
   expect(find(say(sent, 'completed', 30_000), 0)).toMatchObject({ status: 'completed', late: true })
   expect(say(sent, 'acked', 30_000)).toBe(sent)
-  expect(delivered(sent, { id, kind: 'command', now: at(30_000) }).commands).toBe(sent)
+  expect(markDelivered(sent, { id, kind: 'command', now: at(30_000) }).commands).toBe(sent)
   expect(cancel(sent, 30_000)).toMatchObject({ kind: 'refused', detail: { from: 'expired' } })
 })
 

@@ -9,15 +9,15 @@
 import { type CommandId, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Ack } from './ack-message.ts'
+import { applyAnswer } from './apply-answer.ts'
 import type { CommandRefusal } from './create.ts'
 import type { SendKind } from './messages.ts'
 import { isCancelId } from './messages.ts'
 import { COMMAND_MOVES, isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT, replace } from './record.ts'
-import { answer } from './settle.ts'
 
 /** Applies the device's PUBACK of the command, or of the notice that cancels it. */
-export function delivered(
+export function markDelivered(
   commands: Commands,
   { id, kind, now }: { readonly id: CommandId; readonly kind: SendKind; readonly now: Millis },
 ): CommandsChange {
@@ -27,8 +27,8 @@ export function delivered(
   if (kind === 'cancel') {
     if (notice === undefined || notice.deliveredAt !== undefined) return unchanged(commands)
     // This is not announced, because the status of the command did not change.
-    const told = { ...command, notice: { ...notice, deliveredAt: now } }
-    return { commands: replace(commands, [told]).commands, changed: [] }
+    const notified = { ...command, notice: { ...notice, deliveredAt: now } }
+    return { commands: replace(commands, [notified]).commands, changed: [] }
   }
   const status = COMMAND_MOVES[command.status].deliver
   if (status === undefined || command.delivery.attempts === 0 || now >= command.expiresAt)
@@ -51,7 +51,7 @@ export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutco
   const found = commands.find((command) => command.id === ack.requestId)
   if (found === undefined)
     return { kind: 'ignored', reason: isCancelId(ack.requestId) ? 'outdated' : 'unknown' }
-  const command = answer(expired(found, now), ack, now)
+  const command = applyAnswer(withExpiry(found, now), ack, now)
   if (command === undefined) return { kind: 'ignored', reason: 'outdated' }
   return { kind: 'changed', command, ...replace(commands, [command]) }
 }
@@ -68,7 +68,7 @@ export function noteUnreadable(
 ): CommandsChange {
   const [found, another] = commands.filter(({ id }) => ids.has(id))
   if (found === undefined || another !== undefined) return unchanged(commands)
-  const command = expired(found, now)
+  const command = withExpiry(found, now)
   const isAwaited = isOpen(command.status) || command.status === 'expired'
   const isKnown = command.error?.code === UNREADABLE && command.error.message === why
   if (!isAwaited || isKnown) return unchanged(commands)
@@ -88,7 +88,7 @@ export function cancelCommand(
   const found = commands.find((command) => command.id === id)
   if (found === undefined)
     return { kind: 'refused', code: 'NOT_FOUND', detail: { message: 'no such command', command_id: id } }
-  const { status: from } = expired(found, now)
+  const { status: from } = withExpiry(found, now)
   if (!isOpen(from)) {
     const message = `the command is ${from} already`
     const detail = { message, from, to: 'cancelled', allowed: [] }
@@ -100,23 +100,23 @@ export function cancelCommand(
   return { kind: 'cancelled', command, ...replace(commands, [command]) }
 }
 
-/** Ends all commands of a device that is gone for good. It is not even sent notices. */
+/** Ends all commands of a decommissioned device. It gets no cancel notices either. */
 export function abandonCommands(
   commands: Commands,
   { now, by }: { readonly now: Millis; readonly by: string },
 ): CommandsChange {
-  const { commands: left, changed } = expireCommands(commands, now)
-  const abandoned = left
+  const { commands: remaining, changed } = expireCommands(commands, now)
+  const abandoned = remaining
     .filter(({ status }) => isOpen(status))
     .map((command): Command => ({ ...command, status: 'cancelled', cancelledAt: now, cancelledBy: by }))
-  return { commands: replace(left, abandoned).commands, changed: [...changed, ...abandoned] }
+  return { commands: replace(remaining, abandoned).commands, changed: [...changed, ...abandoned] }
 }
 
 export function expireCommands(commands: Commands, now: Millis): CommandsChange {
   return replace(
     commands,
     commands.flatMap((command) => {
-      const after = expired(command, now)
+      const after = withExpiry(command, now)
       return after === command ? [] : [after]
     }),
   )
@@ -127,15 +127,15 @@ export function expireCommands(commands: Commands, now: Millis): CommandsChange 
  *  of these are limited in number. */
 export function trimCommands(commands: Commands, now: Millis): Commands {
   if (commands.length <= LIMITS.commandsKeptMax) return commands
-  let kept = LIMITS.commandsKeptMax
-  let awaited = LIMITS.commandsLateMax
-  const isStaying = (command: Command): boolean => {
+  let finishedLeft = LIMITS.commandsKeptMax
+  let awaitedLeft = LIMITS.commandsLateMax
+  const isRetained = (command: Command): boolean => {
     if (isOpen(command.status)) return true
-    return isAwaited(command, now) && awaited > 0 ? awaited-- > 0 : kept-- > 0
+    return isAwaited(command, now) && awaitedLeft > 0 ? awaitedLeft-- > 0 : finishedLeft-- > 0
   }
   // Newest first, so that the oldest are dropped.
-  const staying = commands.toReversed().filter(isStaying).toReversed()
-  return staying.length === commands.length ? commands : staying
+  const retained = commands.toReversed().filter(isRetained).toReversed()
+  return retained.length === commands.length ? commands : retained
 }
 
 function isAwaited({ status, expiresAt, notice, idempotencyKey, createdAt }: Command, now: Millis): boolean {
@@ -144,7 +144,7 @@ function isAwaited({ status, expiresAt, notice, idempotencyKey, createdAt }: Com
   return notice !== undefined && notice.deliveredAt === undefined && notice.expiresAt > now
 }
 
-function expired(command: Command, now: Millis): Command {
+function withExpiry(command: Command, now: Millis): Command {
   const status = now >= command.expiresAt ? COMMAND_MOVES[command.status].expire : undefined
   return status === undefined ? command : { ...command, status }
 }

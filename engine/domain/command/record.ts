@@ -40,7 +40,7 @@ export interface CommandResult {
   readonly error: CommandError | undefined
 }
 
-/** A final answer that contradicts an earlier one, kept for people to see. */
+/** A final answer that contradicts an earlier one, stored so that people can see it. */
 export interface Conflict extends CommandResult {
   readonly status: CommandStatus
   readonly at: Millis

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { CommandId, toIso } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import { cancelCommand, delivered } from './lifecycle.ts'
+import { cancelCommand, markDelivered } from './lifecycle.ts'
 import type { Commands } from './record.ts'
 import { commandsDeadline, heldReason, type Send, type SendContext, sendDue } from './send-order.ts'
 import { at, bodyOf, create, find, live } from './testing/command.ts'
 
 const ids = (sends: readonly Send[]) => sends.map(({ kind, command }) => `${kind} ${command.id}`)
 const confirm = (commands: Commands, index: number, now: number) =>
-  delivered(commands, { id: CommandId(`c${index}`), kind: 'command', now: at(now) }).commands
+  markDelivered(commands, { id: CommandId(`c${index}`), kind: 'command', now: at(now) }).commands
 function cancel(commands: Commands, index: number, now: number): Commands {
   const outcome = cancelCommand(commands, CommandId(`c${index}`), { now: at(now), by: 'usr_1' })
   if (outcome.kind !== 'cancelled') throw new Error(outcome.code)
@@ -151,7 +151,7 @@ test('cancelling a sent command sends a notice, which is repeated until the devi
     { request_id: 'c0_cancel', command: '$cancel', data: { request_id: 'c0' }, timeout_ms: 30_000 },
   ])
   expect(ids(sendDue(told.commands, live(200, 2)).sends)).toEqual(['cancel c0'])
-  const known = delivered(told.commands, { id: CommandId('c0'), kind: 'cancel', now: at(150) })
+  const known = markDelivered(told.commands, { id: CommandId('c0'), kind: 'cancel', now: at(150) })
   expect(known.changed).toEqual([])
   expect(sendDue(known.commands, live(200, 2)).sends).toEqual([])
 })

@@ -66,7 +66,7 @@ export function commandsDeadline(commands: Commands, state: SendContext): number
   let at = Number.POSITIVE_INFINITY
   for (const command of commands) {
     if (isOpen(command.status)) at = Math.min(at, command.expiresAt)
-    const delivery = canSend(state) ? underWay(command, state.now)?.delivery : undefined
+    const delivery = canSend(state) ? pendingSend(command, state.now)?.delivery : undefined
     if (delivery === undefined) continue
     if (isInFlight(delivery, state)) at = Math.min(at, (delivery.sentAt ?? 0) + LIMITS.commandRetryMs)
     else if (isPaced(command, state.now)) at = Math.min(at, command.notBefore ?? 0)
@@ -94,14 +94,14 @@ function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
   }
   let isHeld = false
   for (const command of commands) {
-    const way = underWay(command, state.now)
-    if (way === undefined) continue
-    const rank = way.kind === 'cancel' ? CANCEL_RANK : RANKS[command.priority]
-    const isOnItsWay = isInFlight(way.delivery, state)
-    const isDue = way.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now)
-    if (isOnItsWay) room[rank < URGENT_RANKS ? 'urgent' : 'paced']--
-    else if (isDue) ranks[rank]?.push({ kind: way.kind, command })
-    isHeld ||= command.priority === 'critical' && (isOnItsWay || isDue)
+    const pending = pendingSend(command, state.now)
+    if (pending === undefined) continue
+    const rank = pending.kind === 'cancel' ? CANCEL_RANK : RANKS[command.priority]
+    const isSent = isInFlight(pending.delivery, state)
+    const isDue = pending.delivery.attempts < LIMITS.commandAttemptsMax && !isPaced(command, state.now)
+    if (isSent) room[rank < URGENT_RANKS ? 'urgent' : 'paced']--
+    else if (isDue) ranks[rank]?.push({ kind: pending.kind, command })
+    isHeld ||= command.priority === 'critical' && (isSent || isDue)
   }
   const urgent = ranks.slice(0, URGENT_RANKS).flat()
   // [L2]
@@ -121,7 +121,7 @@ function isSilent({ isRelayed, status }: SendContext): boolean {
 }
 
 /** The message that the device has not confirmed and may still receive (L1). */
-function underWay(
+function pendingSend(
   { status, notice, expiresAt, delivery }: Command,
   now: Millis,
 ): { readonly kind: SendKind; readonly delivery: Delivery } | undefined {
@@ -141,13 +141,13 @@ function isPaced({ notBefore }: Command, now: Millis): boolean {
 function toSend({ kind, command }: DueSend, { session, now }: SendContext): Send {
   const { notice, delivery } = command
   if (kind === 'command' || notice === undefined) {
-    const sent = { ...command, delivery: counted(delivery, session, now) }
+    const sent = { ...command, delivery: withAttempt(delivery, session, now) }
     return { kind, command: sent, message: commandMessage(sent) }
   }
-  const counts = { ...notice, ...counted(notice, session, now) }
-  return { kind, command: { ...command, notice: counts }, message: cancelMessage(command, counts, now) }
+  const counted = { ...notice, ...withAttempt(notice, session, now) }
+  return { kind, command: { ...command, notice: counted }, message: cancelMessage(command, counted, now) }
 }
 
-function counted(delivery: Delivery, session: Micros | undefined, now: Millis): Delivery {
+function withAttempt(delivery: Delivery, session: Micros | undefined, now: Millis): Delivery {
   return { ...delivery, attempts: delivery.attempts + 1, sentAt: now, sentIn: session }
 }

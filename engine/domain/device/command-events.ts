@@ -5,8 +5,8 @@ import {
   abandonCommands,
   acknowledge,
   cancelCommand,
-  delivered,
   expireCommands,
+  markDelivered,
   noteUnreadable,
   trimCommands,
 } from '../command/lifecycle.ts'
@@ -14,21 +14,21 @@ import type { CommandsChange } from '../command/record.ts'
 import { commandsDeadline, type SendContext, sendDue } from '../command/send-order.ts'
 import { isUpdating as isUpdatingFirmware } from '../ota/firmware-jobs.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
-import type { Device, Way } from './record.ts'
+import type { Device, DownlinkRoute } from './record.ts'
 
-export function command(
+export function requestCommand(
   device: Device,
-  { id, wish }: Extract<DeviceRequest, { kind: 'command' }>,
+  { id, wish: request }: Extract<DeviceRequest, { kind: 'command' }>,
   { by, now }: { readonly by: string; readonly now: Millis },
 ): Outcome {
-  const outcome = createCommand(device.commands, wish, { id, by, now })
+  const outcome = createCommand(device.commands, request, { id, by, now })
   if (outcome.kind === 'refused') return refused(device, outcome)
   const reply: Effect = { kind: 'answer', command: outcome.command }
   if (outcome.kind === 'repeated') return { device, effects: [reply] }
   return apply(device, outcome, now, [reply])
 }
 
-export function cancel(
+export function requestCancel(
   device: Device,
   { id }: Extract<DeviceRequest, { kind: 'cancel' }>,
   { by, now }: { readonly by: string; readonly now: Millis },
@@ -38,7 +38,7 @@ export function cancel(
   return apply(device, outcome, now, [{ kind: 'answer', command: outcome.command }])
 }
 
-export function acked(
+export function applyAck(
   device: Device,
   { ack }: Extract<DeviceEvent, { kind: 'acked' }>,
   now: Millis,
@@ -47,20 +47,20 @@ export function acked(
   return outcome.kind === 'ignored' ? { device, effects: [] } : apply(device, outcome, now)
 }
 
-export function ackedUnreadably(
+export function noteUnreadableAck(
   device: Device,
-  { ids, why }: Extract<DeviceEvent, { kind: 'acked_unreadably' }>,
+  { ids, detail: why }: Extract<DeviceEvent, { kind: 'acked_unreadably' }>,
   now: Millis,
 ): Outcome {
   return apply(device, noteUnreadable(device.commands, { ids, why, now }), now)
 }
 
-export function confirmed(
+export function applyDelivery(
   device: Device,
   { commandId: id, message: kind }: Extract<DeviceEvent, { kind: 'delivered' }>,
   now: Millis,
 ): Outcome {
-  return apply(device, delivered(device.commands, { id, kind, now }), now)
+  return apply(device, markDelivered(device.commands, { id, kind, now }), now)
 }
 
 export function expire(device: Device, now: Millis): Outcome {
@@ -74,9 +74,9 @@ export function abandon(device: Device, options: { readonly now: Millis; readonl
 /** Runs after every event. The session through which the device takes commands is a vital, so the shard passes it in. */
 export function sendCommands(
   device: Device,
-  { way, now }: { readonly way: Way | undefined; readonly now: Millis },
+  { way: route, now }: { readonly way: DownlinkRoute | undefined; readonly now: Millis },
 ): Outcome {
-  const { commands, sends } = sendDue(device.commands, sendContext(device, way, now))
+  const { commands, sends } = sendDue(device.commands, sendContext(device, route, now))
   if (sends.length === 0) return { device, effects: [] }
   return {
     device: { ...device, commands },
@@ -92,13 +92,17 @@ export function sendCommands(
   }
 }
 
-export function commandDeadline(device: Device, way: Way | undefined, now: Millis): number {
-  return commandsDeadline(device.commands, sendContext(device, way, now))
+export function commandDeadline(device: Device, route: DownlinkRoute | undefined, now: Millis): number {
+  return commandsDeadline(device.commands, sendContext(device, route, now))
 }
 
-function sendContext({ status, firmware }: Device, way: Way | undefined, now: Millis): SendContext {
+function sendContext(
+  { status, firmware }: Device,
+  route: DownlinkRoute | undefined,
+  now: Millis,
+): SendContext {
   const isUpdating = firmware.jobs.length > 0 && isUpdatingFirmware(firmware)
-  return { session: way?.session, isRelayed: way?.via !== undefined, isUpdating, status, now }
+  return { session: route?.session, isRelayed: route?.via !== undefined, isUpdating, status, now }
 }
 
 function apply(
@@ -107,9 +111,9 @@ function apply(
   now: Millis,
   more: readonly Effect[] = [],
 ): Outcome {
-  const kept = trimCommands(commands, now)
+  const trimmed = trimCommands(commands, now)
   const effects = [...more, ...changed.map((moved): Effect => ({ kind: 'command_moved', command: moved }))]
-  return { device: kept === device.commands ? device : { ...device, commands: kept }, effects }
+  return { device: trimmed === device.commands ? device : { ...device, commands: trimmed }, effects }
 }
 
 function refused(

@@ -4,22 +4,22 @@ import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { type DdiAct, ddiJob, ddiNumber, isDdiEnded, isOffered } from '../ota/ddi.ts'
 import { changeJob, changeJobs } from '../ota/firmware-jobs.ts'
-import { type Job, UNTOLD } from '../ota/job.ts'
+import { type Job, NOT_SENT } from '../ota/job.ts'
 import { deferJob, moveJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
 import type { Outcome } from './events.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
-import { applyJobs, refuse, running } from './ota-events.ts'
+import { applyJobs, refuse, withRunningVersion } from './ota-events.ts'
 import type { Device } from './record.ts'
 
 type Configure = Extract<DdiAct, { kind: 'configure' }>
 type Report = Extract<DdiAct, { kind: 'report' }>
 
-export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: Millis): Outcome {
+export function applyDdiAct(device: Device, act: Exclude<DdiAct, Configure>, now: Millis): Outcome {
   if (act.kind === 'poll') return { device, effects: [] }
   const job = ddiJob(device.firmware, act.number)
   if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such action' })
-  if (act.kind === 'stopped') return stopped(device, job, now)
+  if (act.kind === 'stopped') return acknowledgeCancel(device, job, now)
   if (isDdiEnded(job))
     return refuse(device, 'INVALID_STATE_TRANSITION', {
       message: `the action has ended: it is ${job.status}`,
@@ -29,24 +29,26 @@ export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: M
     device,
     changeJobs(device.firmware, now, (each) => {
       if (ddiNumber(each) !== act.number || !isOffered(each)) return each
-      const seen = asSeen(each, now)
-      return act.kind === 'read' ? seen : reported(seen, act, { device, now })
+      const seen = markFetched(each, now)
+      return act.kind === 'read' ? seen : applyReport(seen, act, { device, now })
     }),
   )
   const after = ddiJob(changed.device.firmware, act.number)
   // A device that reported a successful installation is taken to run that image, until it reports something else.
-  return after?.status === 'confirming' && after.isProved ? running(changed, after.plan.goal, now) : changed
+  return after?.status === 'confirming' && after.isProved
+    ? withRunningVersion(changed, after.plan.goal, now)
+    : changed
 }
 
 /** Stores the attributes that a device reports in its metadata. */
 export function withAttributes(device: Device, { mode, attributes }: Configure, now: Millis): Outcome {
   const { ddi: before } = device.metadata
-  const kept: JsonObject = mode === 'replace' || !isObject(before) ? {} : before
+  const previous: JsonObject = mode === 'replace' || !isObject(before) ? {} : before
   const names = new Set(Object.keys(attributes))
   const ddi =
     mode === 'remove'
-      ? Object.fromEntries(Object.entries(kept).filter(([name]) => !names.has(name)))
-      : { ...kept, ...attributes }
+      ? Object.fromEntries(Object.entries(previous).filter(([name]) => !names.has(name)))
+      : { ...previous, ...attributes }
   const metadata = { ...device.metadata, ddi }
   const tooLarge = metadataTooLarge(metadata)
   if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
@@ -60,19 +62,19 @@ export function withAttributes(device: Device, { mode, attributes }: Configure, 
 
 /** The device has fetched the job, so a cancellation must be announced to it. Its proof is a report, because it has no
  *  sessions. */
-function asSeen(job: Job, now: Millis): Job {
+function markFetched(job: Job, now: Millis): Job {
   const { plan, telling } = job
   const seen: Job = {
     ...job,
     plan: plan.proof === 'report' ? plan : { ...plan, proof: 'report' },
-    telling: telling.sends > 0 ? telling : { ...UNTOLD, sends: 1, sentAt: now },
+    telling: telling.sends > 0 ? telling : { ...NOT_SENT, sends: 1, sentAt: now },
   }
   const isNew = seen.plan !== plan || seen.telling !== telling
   return moveJob(isNew ? seen : job, 'notify', now)
 }
 
 /** A success is confirmed only after the device has had time to report another version. */
-function reported(
+function applyReport(
   job: Job,
   act: Report,
   { device, now }: { readonly device: Device; readonly now: Millis },
@@ -93,11 +95,11 @@ function reported(
     error,
     until: undefined,
   }
-  const said = { version: device.firmwareVersion, sha256: device.firmware.sha256 }
-  return reportJob(job, report, { now, said, session: undefined })
+  const running = { version: device.firmwareVersion, sha256: device.firmware.sha256 }
+  return reportJob(job, report, { now, running, session: undefined })
 }
 
-function stopped(device: Device, { plan }: Job, now: Millis): Outcome {
+function acknowledgeCancel(device: Device, { plan }: Job, now: Millis): Outcome {
   const id = plan.deploymentId
   return applyJobs(
     device,

@@ -24,39 +24,39 @@ export type EditVerdict<D extends DeviceRecord> =
       readonly detail: Readonly<Record<string, unknown>>
     }
 
-export function judgeEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): EditVerdict<D> {
+export function decideEdit<D extends DeviceRecord>(device: D, edit: DeviceEdit): EditVerdict<D> {
   const { status, revision } = device
   if (isFinal(status)) return refused('DEVICE_DECOMMISSIONED', { device_id: device.id })
-  if (wish.ifRevision !== undefined && wish.ifRevision !== revision)
-    return refused('PRECONDITION_FAILED', { expected: revision, got: wish.ifRevision })
-  const edited = applyEdit(device, wish)
-  const tooLarge = wish.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
+  if (edit.ifRevision !== undefined && edit.ifRevision !== revision)
+    return refused('PRECONDITION_FAILED', { expected: revision, got: edit.ifRevision })
+  const edited = applyEdit(device, edit)
+  const tooLarge = edit.metadata === undefined ? undefined : metadataTooLarge(edited.metadata)
   if (tooLarge !== undefined) return refused('PAYLOAD_TOO_LARGE', tooLarge)
   if (edited.tags.length > LIMITS.tagsMax)
     return refused('LIMIT_REACHED', {
       message: `a device has at most ${LIMITS.tagsMax} tags, these would be ${edited.tags.length}`,
       limit: LIMITS.tagsMax,
     })
-  const wanted = wish.status === undefined ? undefined : moveByHand(status, wish.status)
-  if (wanted?.kind === 'refused')
-    return refused('INVALID_STATE_TRANSITION', { from: status, to: wish.status, allowed: wanted.allowed })
-  if (wanted?.kind === 'move') return { kind: 'edited', device: edited, cause: wanted.cause }
+  const statusMove = edit.status === undefined ? undefined : moveByHand(status, edit.status)
+  if (statusMove?.kind === 'refused')
+    return refused('INVALID_STATE_TRANSITION', { from: status, to: edit.status, allowed: statusMove.allowed })
+  if (statusMove?.kind === 'move') return { kind: 'edited', device: edited, cause: statusMove.cause }
   return isSameEdit(device, edited) ? { kind: 'same' } : { kind: 'edited', device: edited, cause: undefined }
 }
 
-function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
-  const base: D = wish.replace ? { ...device, group: undefined, tags: [], metadata: {} } : device
+function applyEdit<D extends DeviceRecord>(device: D, edit: DeviceEdit): D {
+  const base: D = edit.replace ? { ...device, group: undefined, tags: [], metadata: {} } : device
   return {
     ...base,
-    name: wish.name ?? base.name,
-    description: wish.description === undefined ? base.description : (wish.description ?? undefined),
+    name: edit.name ?? base.name,
+    description: edit.description === undefined ? base.description : (edit.description ?? undefined),
     heartbeatTimeoutSec:
-      wish.heartbeatTimeoutSec === undefined
+      edit.heartbeatTimeoutSec === undefined
         ? base.heartbeatTimeoutSec
-        : (wish.heartbeatTimeoutSec ?? undefined),
-    group: wish.group === undefined ? base.group : (wish.group ?? undefined),
-    tags: editedTags(wish.tags === undefined ? base.tags : (wish.tags ?? []), wish),
-    metadata: editedMetadata(base.metadata, wish),
+        : (edit.heartbeatTimeoutSec ?? undefined),
+    group: edit.group === undefined ? base.group : (edit.group ?? undefined),
+    tags: editedTags(edit.tags === undefined ? base.tags : (edit.tags ?? []), edit),
+    metadata: editedMetadata(base.metadata, edit),
   }
 }
 

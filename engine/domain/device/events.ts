@@ -5,14 +5,14 @@ import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { AlertAct } from '../alert/acts.ts'
 import type { Move } from '../alert/decide.ts'
 import type { Ack } from '../command/ack-message.ts'
-import type { CommandWish } from '../command/create.ts'
+import type { CommandRequest } from '../command/create.ts'
 import type { SendKind } from '../command/messages.ts'
 import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
 import type { DdiAct } from '../ota/ddi.ts'
 import type { Job } from '../ota/job.ts'
+import type { OtaSend } from '../ota/job-messages.ts'
 import type { StatusReport } from '../ota/job-sessions.ts'
-import type { OtaSend } from '../ota/job-telling.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import type { OtaEvent, OtaRequest } from './ota-requests.ts'
@@ -68,7 +68,8 @@ export type DeviceRequest =
       readonly expectedVersion?: number | undefined
       readonly requestId?: string | undefined
     }
-  | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandWish }
+  /** `wish` is the name of this key in the log, so it stays. */
+  | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandRequest }
   | { readonly kind: 'cancel'; readonly id: CommandId }
   | OtaRequest
   /** A request of the device itself over hawkBit's device API. Each is a sign of life. */
@@ -79,13 +80,13 @@ export type DeviceEvent =
   | { readonly kind: 'heard'; readonly seenAt: Millis }
   /** The heartbeat timeout passed without a sign of life. */
   | { readonly kind: 'silent'; readonly seenAt: Millis }
-  /** The device or its last will announced that it is gone. */
+  /** The device or its last will announced that it disconnects. */
   | { readonly kind: 'left'; readonly reason: string; readonly seenAt: Millis }
   /** The device reported faults, at least one, the worst first. */
   | { readonly kind: 'diagnosed'; readonly faults: readonly NamedFault[] }
   | { readonly kind: 'recovered' }
   /** The device described itself: what it runs, for example. */
-  | { readonly kind: 'described'; readonly said: DescribedDevice }
+  | { readonly kind: 'described'; readonly report: DescribedDevice }
   | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author }
   | {
       readonly kind: 'reported'
@@ -97,13 +98,13 @@ export type DeviceEvent =
   /** The device sent `shadow/get` or published on `shadow/desired`, or has a new session. */
   | {
       readonly kind: 'shadow_wanted'
-      readonly what: 'document' | 'desired'
+      readonly part: 'document' | 'desired'
       /** Repeated in the answer. */
       readonly clientToken?: string | undefined
     }
   | { readonly kind: 'acked'; readonly ack: Ack }
   /** An answer that cannot be parsed, with the command ids found in it. */
-  | { readonly kind: 'acked_unreadably'; readonly ids: ReadonlySet<string>; readonly why: string }
+  | { readonly kind: 'acked_unreadably'; readonly ids: ReadonlySet<string>; readonly detail: string }
   /** The broker received the device's PUBACK. */
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
   /** The deadline of the device's commands has come. */

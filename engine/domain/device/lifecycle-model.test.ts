@@ -8,7 +8,7 @@ import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.
 import { toAck } from '../command/ack-message.ts'
 import { commandDeadline, sendCommands } from './command-events.ts'
 import type { DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
-import { type Device, toRecord, type Way } from './record.ts'
+import { type Device, type DownlinkRoute, toRecord } from './record.ts'
 import { nextDeadline, register, transition } from './transition.ts'
 
 const TIMEOUT_MS = 60_000
@@ -109,9 +109,9 @@ class World {
     else if (word === 'name' || word === 'rename') this.request({ kind: 'edit', replace: false, name: word })
     else if (word === 'desire') this.request({ kind: 'desire', patch: { a: this.now % 3 }, mode: 'merge' })
     else if (word === 'report') this.decide({ kind: 'reported', patch: { a: this.now % 3 }, ...none })
-    else if (word === 'ask') this.decide({ kind: 'shadow_wanted', what: 'document' })
+    else if (word === 'ask') this.decide({ kind: 'shadow_wanted', part: 'document' })
     else if (word === 'firmware')
-      this.decide({ kind: 'described', said: { version: `${this.now % 3}`, ...unsaid } })
+      this.decide({ kind: 'described', report: { version: `${this.now % 3}`, ...unsaid } })
     else if (word === 'command')
       this.request({ kind: 'command', id: CommandId(`c${++this.#commands}`), wish: { name: 'go' } })
     else if (word === 'cancel') this.request({ kind: 'cancel', id: commandId })
@@ -198,7 +198,7 @@ class World {
     this.keep(outcome)
   }
 
-  get way(): Way | undefined {
+  get way(): DownlinkRoute | undefined {
     return this.isConnected ? { session: Micros(this.#sessions), via: undefined } : undefined
   }
 

@@ -8,7 +8,7 @@ import {
   changeJob,
   changeJobs,
   type FirmwareChange,
-  jobAtWork,
+  grantedJob,
   jobOf,
   queuedJobs,
   unblock,
@@ -18,70 +18,80 @@ import {
 import type { Firmware } from '../ota/firmware-part.ts'
 import { type Job, type JobGoal, type JobPlan, newJob } from '../ota/job.ts'
 import { expireJob } from '../ota/job-deadline.ts'
-import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob, waitJob } from '../ota/job-moves.ts'
+import { type JobMessage, nextJobMessage, refreshJobMessage } from '../ota/job-messages.ts'
+import {
+  cancelJob,
+  grantJob,
+  markRolledBack,
+  moveJob,
+  restartDownloadTimer,
+  retryJob,
+  rollBackJob,
+} from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
-import { describeJob, type StatusReport, sessionOver } from '../ota/job-sessions.ts'
+import { applyStatusReport, endJobSession, type StatusReport } from '../ota/job-sessions.ts'
 import { isEarly, jobActions } from '../ota/job-table.ts'
-import { type OtaSend, refreshJob, tellJob } from '../ota/job-telling.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 import type { Effect, Outcome } from './events.ts'
 import type { OtaEvent, OtaRequest } from './ota-requests.ts'
 import type { Device } from './record.ts'
 
-export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Outcome {
+export function applyOtaRequest(device: Device, request: OtaRequest, now: Millis): Outcome {
   const { firmware } = device
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'ota_enlist':
-      return enlist(device, wish.plan, now)
+      return enlist(device, request.plan, now)
     case 'ota_grant':
-      return grant(device, wish, now)
+      return grant(device, request, now)
     case 'ota_cancel':
       return applyJobs(
         device,
-        changeJob(firmware, { id: wish.deploymentId, now }, (job) => cancelJob(job, wish.code, now)),
+        changeJob(firmware, { id: request.deploymentId, now }, (job) => cancelJob(job, request.code, now)),
       )
     case 'ota_retry':
-      return retry(device, wish.deploymentId, now)
+      return retry(device, request.deploymentId, now)
     case 'ota_roll_back':
       // A device that is working on another job rolls back after that job has ended.
-      if ((jobAtWork(firmware)?.plan.deploymentId ?? wish.deploymentId) !== wish.deploymentId)
+      if ((grantedJob(firmware)?.plan.deploymentId ?? request.deploymentId) !== request.deploymentId)
         return { device, effects: [] }
       return applyJobs(
         device,
-        changeJob(firmware, { id: wish.deploymentId, now }, (job) => rollBackJob(job, wish.goal, now)),
+        changeJob(firmware, { id: request.deploymentId, now }, (job) => rollBackJob(job, request.goal, now)),
       )
     case 'ota_began':
       return applyJobs(
         device,
         changeJobs(firmware, now, (job) =>
-          job.plan.deploymentId === wish.deploymentId && job.isGranted ? moveJob(job, 'download', now) : job,
+          job.plan.deploymentId === request.deploymentId && job.isGranted
+            ? moveJob(job, 'download', now)
+            : job,
         ),
       )
     case 'ota_refused':
       return applyJobs(
         device,
         changeJobs(firmware, now, (job) =>
-          job.plan.deploymentId === wish.deploymentId ? waitJob(job, now) : job,
+          job.plan.deploymentId === request.deploymentId ? restartDownloadTimer(job, now) : job,
         ),
       )
     case 'ota_sent':
       return applyJobs(
         device,
-        changeJob(firmware, { id: wish.deploymentId, now }, (job) => ({
+        changeJob(firmware, { id: request.deploymentId, now }, (job) => ({
           ...job,
-          bytesSent: job.bytesSent + wish.bytes,
+          bytesSent: job.bytesSent + request.bytes,
         })),
       )
     case 'ota_unblock':
-      return applyJobs(device, { firmware: unblock(firmware, wish.firmwareId), moves: [] })
+      return applyJobs(device, { firmware: unblock(firmware, request.firmwareId), moves: [] })
   }
 }
 
-export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outcome {
+export function applyOtaEvent(device: Device, event: OtaEvent, now: Millis): Outcome {
   const { firmware } = device
   switch (event.kind) {
     case 'ota_reported':
-      return reported(device, event, now)
+      return applyReport(device, event, now)
     case 'ota_delivered':
       return applyJobs(
         device,
@@ -89,69 +99,79 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
       )
     case 'ota_session': {
       const { own } = event
-      const moved = changeJobs(firmware, now, (job) => (own === undefined ? job : sessionOver(job, own, now)))
-      const known = replaceWhole(moved.firmware, now, (job) => withReach(job, event.isReachable, now))
+      const moved = changeJobs(firmware, now, (job) =>
+        own === undefined ? job : endJobSession(job, own, now),
+      )
+      const known = changeEachJob(moved.firmware, now, (job) => withReach(job, event.isReachable, now))
       return applyJobs(device, { firmware: known.firmware, moves: moved.moves })
     }
     case 'ota_overdue':
       return applyJobs(
         device,
-        replaceWhole(firmware, now, (job) =>
+        changeEachJob(firmware, now, (job) =>
           expireJob(job, now, { ...event, version: device.firmwareVersion }),
         ),
       )
   }
 }
 
-/** Stores what the device reports to be running. The jobs are handled by `proved`. */
-export function described(
+/** Stores what the device reports to be running. The jobs are handled by `proveJobs`. */
+export function withReportedImage(
   device: Device,
-  said: StatusReport & { readonly bootId: string | undefined },
+  report: StatusReport & { readonly bootId: string | undefined },
   now: Millis,
 ): Device {
-  const { version, sha256, bootId } = said
+  const { version, sha256, bootId } = report
   const { firmware } = device
-  const isMoved = version !== undefined && version !== device.firmwareVersion
+  const isNewVersion = version !== undefined && version !== device.firmwareVersion
   // Another spelling of the same version is not a version to roll back to.
-  const isOther = isMoved && !isSameVersion(version, device.firmwareVersion)
-  const moved = isOther ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
+  const isUpdate = isNewVersion && !isSameVersion(version, device.firmwareVersion)
+  const moved = isUpdate
+    ? withVersion(firmware, { from: device.firmwareVersion, to: version, now })
+    : firmware
   const isSame = moved.sha256 === (sha256 ?? moved.sha256) && moved.bootId === (bootId ?? moved.bootId)
-  if (!isMoved && isSame) return device
+  if (!isNewVersion && isSame) return device
   const hasRestarted = moved.bootId !== undefined && bootId !== undefined && bootId !== moved.bootId
-  const told = { sha256: sha256 ?? moved.sha256, bootId: bootId ?? moved.bootId }
+  const ids = { sha256: sha256 ?? moved.sha256, bootId: bootId ?? moved.bootId }
   const former = hasRestarted ? { formerBootId: moved.bootId } : {}
   return {
     ...device,
     firmwareVersion: version ?? device.firmwareVersion,
-    firmware: isSame ? moved : { ...moved, ...told, ...former },
+    firmware: isSame ? moved : { ...moved, ...ids, ...former },
   }
 }
 
 /** Applies what the device reports to be running to its jobs. */
-export function proved(device: Device, said: StatusReport, now: Millis): Outcome {
+export function proveJobs(device: Device, report: StatusReport, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   const isFaulty = device.status === 'error'
-  const change = changeJobs(device.firmware, now, (job) => (isFaulty ? job : describeJob(job, said, now)))
+  const change = changeJobs(device.firmware, now, (job) =>
+    isFaulty ? job : applyStatusReport(job, report, now),
+  )
   // A device that is already back on its old version does not need a rollback.
-  const back = replaceWhole(change.firmware, now, (job) =>
-    job.rollback === 'due' && isSameVersion(job.fromVersion, said.version) ? cameBack(job, now) : job,
+  const back = changeEachJob(change.firmware, now, (job) =>
+    job.rollback === 'due' && isSameVersion(job.fromVersion, report.version) ? markRolledBack(job, now) : job,
   )
   const after = applyJobs(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
-  return named(after, said, now)
+  return nameVersion(after, report, now)
 }
 
 /** A device that reports the hash of its image but no version runs the version of the job that the hash proved. */
-function named(outcome: Outcome, { version, sha256 }: StatusReport, now: Millis): Outcome {
+function nameVersion(outcome: Outcome, { version, sha256 }: StatusReport, now: Millis): Outcome {
   if (version !== undefined || sha256 === undefined) return outcome
   const proofs = outcome.device.firmware.jobs
     .flatMap((job) => [job, job.back])
     .filter((job) => job?.isProved === true && job.plan.goal.sha256 === sha256.toLowerCase())
   const proof = proofs.at(-1)
-  return proof === undefined ? outcome : running(outcome, proof.plan.goal, now)
+  return proof === undefined ? outcome : withRunningVersion(outcome, proof.plan.goal, now)
 }
 
 /** The device runs this version, which it does not name itself. */
-export function running({ device, effects }: Outcome, { reportsAs: to }: JobGoal, now: Millis): Outcome {
+export function withRunningVersion(
+  { device, effects }: Outcome,
+  { reportsAs: to }: JobGoal,
+  now: Millis,
+): Outcome {
   const from = device.firmwareVersion
   if (isSameVersion(from, to)) return { device, effects }
   const firmware = withVersion(device.firmware, { from, to, now })
@@ -162,12 +182,12 @@ export function running({ device, effects }: Outcome, { reportsAs: to }: JobGoal
 }
 
 /** Applies faults to the jobs that are waiting for the device to stay healthy. */
-export function faulted(device: Device, now: Millis): Outcome {
+export function applyFaults(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return applyJobs(
     device,
     changeJobs(device.firmware, now, (job) =>
-      job.status === 'confirming' ? sessionOver(job, 'lost', now) : job,
+      job.status === 'confirming' ? endJobSession(job, 'lost', now) : job,
     ),
   )
 }
@@ -177,9 +197,9 @@ export function abandonJobs(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return applyJobs(
     device,
-    replaceWhole(device.firmware, now, (job) => {
-      const gone = isEarly(job.status) ? cancelJob(job, 'DECOMMISSIONED', now) : job
-      return { ...gone, notice: undefined, rollback: undefined }
+    changeEachJob(device.firmware, now, (job) => {
+      const cancelled = isEarly(job.status) ? cancelJob(job, 'DECOMMISSIONED', now) : job
+      return { ...cancelled, notice: undefined, rollback: undefined }
     }),
   )
 }
@@ -192,17 +212,13 @@ export function sendOta(
   const { firmware, status } = device
   if (status === 'decommissioned') return { device, effects: [] }
   for (const job of firmware.jobs) {
-    const told = tellJob(job, context)
-    if (told !== undefined) return sent(device, job, told)
+    const message = nextJobMessage(job, context)
+    if (message !== undefined) return toSendOutcome(device, job, message)
   }
   return { device, effects: [] }
 }
 
-function sent(
-  device: Device,
-  before: Job,
-  { job, send }: { readonly job: Job; readonly send: Omit<OtaSend, 'seq'> },
-): Outcome {
+function toSendOutcome(device: Device, before: Job, { job, send }: JobMessage): Outcome {
   const { firmware } = device
   const seq = firmware.seq + 1
   const jobs = firmware.jobs.map((each) => (each === before ? job : each))
@@ -222,9 +238,9 @@ function enlist(device: Device, plan: JobPlan, now: Millis): Outcome {
   return applyJobs(device, addJob(firmware, newJob(plan, about)))
 }
 
-/** Gives a place to a job if it is this job's turn. */
-function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>, now: Millis): Outcome {
-  const { deploymentId: id, number, notAfter } = wish
+/** Gives the job a slot if it is the next one of the device. */
+function grant(device: Device, request: Extract<OtaRequest, { kind: 'ota_grant' }>, now: Millis): Outcome {
+  const { deploymentId: id, number, notAfter } = request
   if (activeJob(device.firmware, now)?.plan.deploymentId !== id) return { device, effects: [] }
   if (device.status === 'maintenance') return { device, effects: [] }
   return applyJobs(
@@ -245,7 +261,7 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
 function retry(device: Device, id: DeploymentId, now: Millis): Outcome {
   const job = jobOf(device.firmware, id)
   if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such job' })
-  const change = changeJob(device.firmware, { id, now }, (each) => beginAgain(each, now))
+  const change = changeJob(device.firmware, { id, now }, (each) => retryJob(each, now))
   if (change.firmware === device.firmware)
     return refuse(device, 'INVALID_STATE_TRANSITION', {
       message: `the update of this device is ${job.status}: one that failed, timed out or was rejected is tried again`,
@@ -254,7 +270,7 @@ function retry(device: Device, id: DeploymentId, now: Millis): Outcome {
   return applyJobs(device, change)
 }
 
-function reported(
+function applyReport(
   device: Device,
   { report, session }: { readonly report: OtaReport; readonly session: Micros | undefined },
   now: Millis,
@@ -263,24 +279,26 @@ function reported(
   const job = jobOf(firmware, report.deploymentId)
   if (job === undefined) return { device, effects: [] }
   if (report.word === 'refresh') {
-    const again = refreshJob(job, now)
-    return again === undefined ? { device, effects: [] } : sent(device, job, again)
+    const message = refreshJobMessage(job, now)
+    return message === undefined ? { device, effects: [] } : toSendOutcome(device, job, message)
   }
-  const said = { version: device.firmwareVersion, sha256: firmware.sha256 }
+  const running = { version: device.firmwareVersion, sha256: firmware.sha256 }
   const outcome = applyJobs(
     device,
     changeJobs(firmware, now, (each) =>
-      each.plan.deploymentId === report.deploymentId ? reportJob(each, report, { now, said, session }) : each,
+      each.plan.deploymentId === report.deploymentId
+        ? reportJob(each, report, { now, running, session })
+        : each,
     ),
   )
-  // Where a report is proof, `status` may say the new version later, or never.
-  const proof = proofIn(jobOf(outcome.device.firmware, report.deploymentId))
-  const isKnown = proof === undefined || proof.plan === proofIn(job)?.plan
-  return isKnown ? outcome : running(outcome, proof.plan.goal, now)
+  // If a report is enough of a proof, the device may report the new version on `status` later, or never.
+  const proof = provedJob(jobOf(outcome.device.firmware, report.deploymentId))
+  const isKnown = proof === undefined || proof.plan === provedJob(job)?.plan
+  return isKnown ? outcome : withRunningVersion(outcome, proof.plan.goal, now)
 }
 
-/** The job, or its way back, that proved what the device runs. */
-const proofIn = (job: Job | undefined) => [job?.back, job].find((each) => each?.isProved === true)
+/** The job, or its rollback, that proved what the device runs. */
+const provedJob = (job: Job | undefined) => [job?.back, job].find((each) => each?.isProved === true)
 
 function delivered(job: Job, id: DeploymentId | string, now: Millis): Job {
   if (job.plan.deploymentId !== id) return job
@@ -290,7 +308,7 @@ function delivered(job: Job, id: DeploymentId | string, now: Millis): Job {
     : job
 }
 
-function replaceWhole(firmware: Firmware, now: Millis, change: (job: Job) => Job): FirmwareChange {
+function changeEachJob(firmware: Firmware, now: Millis, change: (job: Job) => Job): FirmwareChange {
   let next: FirmwareChange = { firmware, moves: [] }
   for (const { plan } of firmware.jobs) {
     const one = changeJob(next.firmware, { id: plan.deploymentId, now }, change)

@@ -1,7 +1,7 @@
 // Requests about firmware jobs to a device's actor, from the leader, from downloads and from the device itself.
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobGoal, JobPlan } from '../ota/job.ts'
-import type { Hearing } from '../ota/job-deadline.ts'
+import type { TimerContext } from '../ota/job-deadline.ts'
 import type { OwnSession } from '../ota/job-sessions.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 
@@ -43,4 +43,4 @@ export type OtaEvent =
       /** Whether a live session takes messages about firmware. */
       readonly isReachable: boolean
     }
-  | ({ readonly kind: 'ota_overdue' } & Hearing)
+  | ({ readonly kind: 'ota_overdue' } & TimerContext)

@@ -84,7 +84,7 @@ export interface Session {
 }
 
 /** The session through which the device is reachable now: its own, or its gateway's. */
-export interface Way {
+export interface DownlinkRoute {
   readonly session: Micros
   readonly via: DeviceId | undefined
 }

@@ -8,10 +8,10 @@ import type { Device } from './record.ts'
 
 export function applyDesired(
   device: Device,
-  wish: Extract<DeviceRequest, { kind: 'desire' }>,
+  request: Extract<DeviceRequest, { kind: 'desire' }>,
   { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  const { patch, mode, expectedVersion, requestId } = wish
+  const { patch, mode, expectedVersion, requestId } = request
   const options = { mode, expectedVersion, requestId, now, by }
   return toOutcome(device, setDesired(device.shadow, patch, options), now)
 }
@@ -34,9 +34,9 @@ export function applyReported(
 }
 
 /** Sends the shadow after `shadow/get`, a device's message on `shadow/desired`, or the start of a session. */
-export function tellShadow(
+export function sendShadow(
   device: Device,
-  { what, clientToken }: Extract<DeviceEvent, { kind: 'shadow_wanted' }>,
+  { part: what, clientToken }: Extract<DeviceEvent, { kind: 'shadow_wanted' }>,
   now: Millis,
 ): Outcome {
   const { shadow, id } = device
@@ -49,7 +49,7 @@ function toOutcome(device: Device, outcome: ShadowOutcome, now: Millis): Outcome
   if (outcome.kind === 'unchanged') return { device, effects: [] }
   if (outcome.kind === 'refused')
     return { device, effects: [{ kind: 'refuse', code: outcome.code, detail: outcome.detail }] }
-  const { shadow, change, deltaMoved } = outcome
+  const { shadow, change, deltaChanged: deltaMoved } = outcome
   const effects: Effect[] = [{ kind: 'shadow_changed', change }]
   if (deltaMoved) effects.push({ kind: 'publish', message: desiredMessage(shadow, now) })
   return { device: { ...device, shadow }, effects }

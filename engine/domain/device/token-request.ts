@@ -1,15 +1,15 @@
 // What a device asks for on `token/get`: an empty payload, or an object with `ttl_sec` and `client_token`.
-import { Buffer, isUtf8 } from 'node:buffer'
 import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
-import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
+import { parseJsonPayload } from '../json-payload.ts'
 
 export type TokenRequest =
   | { readonly kind: 'wanted'; readonly ttlSec: number | undefined; readonly clientToken: string | undefined }
   | { readonly kind: 'refused'; readonly detail: string }
 
 export function readTokenRequest(payload: Uint8Array): TokenRequest {
-  const json = payload.length === 0 ? {} : parse(payload)
+  const json = payload.length === 0 ? {} : parseJsonPayload(payload)
   if (!isObject(json)) return refused('a request is empty or a JSON object in UTF-8')
   const { ttl_sec: ttlSec = null, client_token: token = null }: JsonObject = Object.assign(
     Object.create(null),
@@ -30,14 +30,4 @@ export function readTokenRequest(payload: Uint8Array): TokenRequest {
 
 function refused(detail: string): TokenRequest {
   return { kind: 'refused', detail }
-}
-
-function parse(payload: Uint8Array): Json | undefined {
-  if (!isUtf8(payload)) return undefined
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
-  } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
-    return undefined
-  }
 }

@@ -15,18 +15,33 @@ import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
 import { actOnAlert } from './alert-events.ts'
-import { abandon, acked, ackedUnreadably, cancel, command, confirmed, expire } from './command-events.ts'
-import { ddiActed, withAttributes } from './ddi-events.ts'
-import { type DeviceEdit, judgeEdit } from './edit.ts'
+import {
+  abandon,
+  applyAck,
+  applyDelivery,
+  expire,
+  noteUnreadableAck,
+  requestCancel,
+  requestCommand,
+} from './command-events.ts'
+import { applyDdiAct, withAttributes } from './ddi-events.ts'
+import { type DeviceEdit, decideEdit } from './edit.ts'
 import type { DescribedDevice, DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { withFaults, withoutFaults } from './faults.ts'
-import { abandonJobs, described, faulted, otaHappened, otaRequested, proved } from './ota-events.ts'
+import {
+  abandonJobs,
+  applyFaults,
+  applyOtaEvent,
+  applyOtaRequest,
+  proveJobs,
+  withReportedImage,
+} from './ota-events.ts'
 import type { Device } from './record.ts'
-import { applyDesired, applyReported, tellShadow } from './shadow-events.ts'
+import { applyDesired, applyReported, sendShadow } from './shadow-events.ts'
 import { type Cause, isFinal, MOVES } from './status.ts'
 
 export function transition(device: Device, event: DeviceEvent, now: Millis): Outcome {
-  if (event.kind === 'requested') return request(device, event.request, { by: event.by, now })
+  if (event.kind === 'requested') return applyRequest(device, event.request, { by: event.by, now })
   if (isFinal(device.status)) return unchanged(device)
   switch (event.kind) {
     case 'heard':
@@ -40,24 +55,24 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
     case 'recovered':
       return move(device, { cause: 'recovery', now })
     case 'described':
-      return describe(device, event.said, now)
+      return describe(device, event.report, now)
     case 'reported':
       return applyReported(device, event, now)
     case 'shadow_wanted':
-      return tellShadow(device, event, now)
+      return sendShadow(device, event, now)
     case 'acked':
-      return acked(device, event, now)
+      return applyAck(device, event, now)
     case 'acked_unreadably':
-      return ackedUnreadably(device, event, now)
+      return noteUnreadableAck(device, event, now)
     case 'delivered':
-      return confirmed(device, event, now)
+      return applyDelivery(device, event, now)
     case 'overdue':
       return expire(device, now)
     case 'ota_reported':
     case 'ota_delivered':
     case 'ota_session':
     case 'ota_overdue':
-      return otaHappened(device, event, now)
+      return applyOtaEvent(device, event, now)
     default:
       return unreachable(event)
   }
@@ -132,37 +147,35 @@ export function nextDeadline(
   return Number.POSITIVE_INFINITY
 }
 
-function request(
+function applyRequest(
   device: Device,
-  wish: DeviceRequest,
-  call: { readonly by: Author; readonly now: Millis },
+  request: DeviceRequest,
+  { by: author, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  const author = call.by
   const { id: by } = author
-  const { now } = call
-  const isGone = isFinal(device.status)
-  if (isGone && REFUSED_WHEN_GONE.has(wish.kind))
+  const isDecommissioned = isFinal(device.status)
+  if (isDecommissioned && REFUSED_WHEN_DECOMMISSIONED.has(request.kind))
     return refuse(device, 'DEVICE_DECOMMISSIONED', { device_id: device.id })
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'register':
-      if (isRepeated(device, wish, now)) return { device, effects: [] }
+      if (isRepeated(device, request, now)) return { device, effects: [] }
       return refuse(device, 'ALREADY_EXISTS', { resource: 'device', device_id: device.id })
     case 'edit':
-      return edit(device, wish, { by: author, now })
+      return edit(device, request, { by: author, now })
     case 'decommission':
-      if (wish.createdAt !== undefined && wish.createdAt !== device.createdAt)
+      if (request.createdAt !== undefined && request.createdAt !== device.createdAt)
         return refuse(device, 'NOT_FOUND', {})
-      return decommission(device, { reason: wish.reason, by: author, now })
+      return decommission(device, { reason: request.reason, by: author, now })
     case 'purge':
-      return purge(device, wish.createdAt, { by: author, now })
+      return purge(device, request.createdAt, { by: author, now })
     case 'revoke':
-      return revoke(device, wish, now)
+      return revoke(device, request, now)
     case 'desire':
-      return applyDesired(device, wish, { by: author, now })
+      return applyDesired(device, request, { by: author, now })
     case 'command':
-      return command(device, wish, { by, now })
+      return requestCommand(device, request, { by, now })
     case 'cancel':
-      return cancel(device, wish, { by, now })
+      return requestCancel(device, request, { by, now })
     case 'ota_enlist':
     case 'ota_grant':
     case 'ota_cancel':
@@ -172,19 +185,19 @@ function request(
     case 'ota_began':
     case 'ota_refused':
     case 'ota_sent':
-      return otaRequested(device, wish, now)
+      return applyOtaRequest(device, request, now)
     case 'ddi':
-      return wish.act.kind === 'configure'
-        ? configure(device, wish.act, now)
-        : ddiActed(device, wish.act, now)
+      return request.act.kind === 'configure'
+        ? configure(device, request.act, now)
+        : applyDdiAct(device, request.act, now)
     case 'alert':
-      return actOnAlert(device, wish, { by: author, now })
+      return actOnAlert(device, request, { by: author, now })
     default:
-      return unreachable(wish)
+      return unreachable(request)
   }
 }
 
-const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
+const REFUSED_WHEN_DECOMMISSIONED: ReadonlySet<DeviceRequest['kind']> = new Set([
   'revoke',
   'desire',
   'command',
@@ -203,16 +216,16 @@ const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
 
 function edit(
   device: Device,
-  wish: DeviceEdit,
+  request: DeviceEdit,
   { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  const verdict = judgeEdit(device, wish)
+  const verdict = decideEdit(device, request)
   if (verdict.kind === 'refused') return refuse(device, verdict.code, verdict.detail)
   if (verdict.kind === 'same') return unchanged(device)
   const { device: edited, cause } = verdict
   if (cause === undefined)
     return { device: changed(edited, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
-  const reason = wish.statusReason
+  const reason = request.statusReason
   if (cause === 'decommission') return decommission(edited, { reason, by, now }, device)
   return move(edited, { cause, now, reason, by }, device)
 }
@@ -227,8 +240,12 @@ function decommission(
   if (isFinal(device.status)) return unchanged(device)
   const abandoned = abandon(device, { by: by.id, now })
   const jobless = abandonJobs(abandoned.device, now)
-  const { device: gone, effects } = move(jobless.device, { cause: 'decommission', now, reason, by }, before)
-  return { device: gone, effects: [...abandoned.effects, ...jobless.effects, ...effects] }
+  const { device: decommissioned, effects } = move(
+    jobless.device,
+    { cause: 'decommission', now, reason, by },
+    before,
+  )
+  return { device: decommissioned, effects: [...abandoned.effects, ...jobless.effects, ...effects] }
 }
 
 /** The final request of a device. Ends its sessions and clears its retained messages, even if it was already
@@ -239,8 +256,11 @@ function purge(
   call: { readonly by: Author; readonly now: Millis },
 ): Outcome {
   if (device.createdAt !== createdAt) return refuse(device, 'NOT_FOUND', {})
-  const gone = decommission(device, { reason: 'purged', ...call })
-  return { device: gone.device, effects: [...gone.effects, { kind: 'cut' }, { kind: 'forget' }] }
+  const decommissioned = decommission(device, { reason: 'purged', ...call })
+  return {
+    device: decommissioned.device,
+    effects: [...decommissioned.effects, { kind: 'cut' }, { kind: 'forget' }],
+  }
 }
 
 /** Picks a time after every earlier token, including those of the same millisecond. */
@@ -262,14 +282,14 @@ function diagnose(device: Device, faults: readonly NamedFault[], now: Millis): O
     return { device: changed(diagnosed, now), effects: [{ kind: 'announce', event: 'device.updated' }] }
   const moved = move(diagnosed, { cause: 'fault', now, reason: faults[0]?.text }, device)
   if (moved.device === device) return moved
-  const after = faulted(moved.device, now)
+  const after = applyFaults(moved.device, now)
   return { device: after.device, effects: [...moved.effects, ...after.effects] }
 }
 
-function describe(device: Device, said: DescribedDevice, now: Millis): Outcome {
-  const known = described(device, said, now)
-  const isUpdated = known.firmwareVersion !== device.firmwareVersion
-  const after = proved(isUpdated ? changed(known, now) : known, said, now)
+function describe(device: Device, report: DescribedDevice, now: Millis): Outcome {
+  const updated = withReportedImage(device, report, now)
+  const isUpdated = updated.firmwareVersion !== device.firmwareVersion
+  const after = proveJobs(isUpdated ? changed(updated, now) : updated, report, now)
   if (!isUpdated) return after
   return { device: after.device, effects: [{ kind: 'announce', event: 'device.updated' }, ...after.effects] }
 }
@@ -280,17 +300,17 @@ function configure(
   act: Extract<DdiAct, { readonly kind: 'configure' }>,
   now: Millis,
 ): Outcome {
-  const kept = withAttributes(device, act, now)
-  if (kept.effects.some(({ kind }) => kind === 'refuse') || act.version === undefined) return kept
-  const nothing = {
+  const configured = withAttributes(device, act, now)
+  if (configured.effects.some(({ kind }) => kind === 'refuse') || act.version === undefined) return configured
+  const unreported = {
     sha256: undefined,
     bootId: undefined,
     boot: 'unsaid',
     mayBeOld: false,
     session: undefined,
   } as const
-  const after = describe(kept.device, { ...nothing, version: act.version }, now)
-  return { device: after.device, effects: [...kept.effects, ...after.effects] }
+  const after = describe(configured.device, { ...unreported, version: act.version }, now)
+  return { device: after.device, effects: [...configured.effects, ...after.effects] }
 }
 
 interface Move {

@@ -33,7 +33,7 @@ test('effects of commands, shadows and decommissioning come out of one transitio
   expect(take({ kind: 'delivered', commandId: CommandId('c1'), message: 'command' }, 3)).toEqual([
     'command_moved',
   ])
-  const unreadable = { kind: 'acked_unreadably', ids: new Set(['c1']), why: 'not JSON' } as const
+  const unreadable = { kind: 'acked_unreadably', ids: new Set(['c1']), detail: 'not JSON' } as const
   expect(take(unreadable, 4)).toEqual(['command_moved'])
   const ack = toAck({ request_id: 'c1', status: 'completed' })
   if (ack.kind === 'ack') expect(take({ kind: 'acked', ack }, 4)).toEqual(['command_moved'])

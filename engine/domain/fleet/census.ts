@@ -36,7 +36,7 @@ export class Census {
       const depth = Math.max(...[...counts.keys()].map(depthOf))
       // Top-level groups have no parent.
       if (depth <= 1) break
-      counts = folded(counts, depth - 1)
+      counts = mergeIntoParents(counts, depth - 1)
     }
     return [...counts].slice(0, groupsMax).flatMap(([group, byStatus]) =>
       Object.entries(byStatus).flatMap(([status, devices]) =>
@@ -65,7 +65,7 @@ export function encodeCensus(rows: readonly CensusRow[], at: Millis): EncodedBlo
   return columns.take()
 }
 
-function folded(
+function mergeIntoParents(
   counts: ReadonlyMap<string, Readonly<Record<DeviceStatus, number>>>,
   depth: number,
 ): Map<string, Record<DeviceStatus, number>> {

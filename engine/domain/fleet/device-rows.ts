@@ -4,7 +4,7 @@ import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { HistoryColumns } from '../history/columns.ts'
 import type { EncodedBlock } from '../telemetry/columns.ts'
 
-export interface DescribedDevice {
+export interface DeviceDescription {
   readonly id: DeviceId
   readonly name: string
   readonly type: string
@@ -15,7 +15,7 @@ export interface DescribedDevice {
 
 /** Returns the body of the device's row. Equal texts mean that the row has not changed. A decommissioned device is marked
  *  as gone. */
-export function descriptionOf({ name, type, status, group = '', tags }: DescribedDevice): string {
+export function toRowBody({ name, type, status, group = '', tags }: DeviceDescription): string {
   return status === 'decommissioned'
     ? JSON.stringify({ gone: 1 })
     : JSON.stringify({ name, type, group, tags })

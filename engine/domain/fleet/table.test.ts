@@ -34,23 +34,23 @@ function shown(table: FleetTable): readonly string[] {
 
 test('a device that is gone is in no answer, and clients that saw it can be told', () => {
   const table = new FleetTable('t', 100)
-  table.take([part('a', ['d1', 'd2'], { isWhole: true })])
+  table.applyParts([part('a', ['d1', 'd2'], { isWhole: true })])
   const before = table.version
-  expect(table.take([part('a', [], { gone: [idOf('d1'), idOf('nobody')] })])).toBe(true)
+  expect(table.applyParts([part('a', [], { gone: [idOf('d1'), idOf('nobody')] })])).toBe(true)
   expect(shown(table)).toEqual(['d2'])
   const place = table.placeOf(idOf('d1')) ?? -1
   expect(table.movedSince(before).get(place)).toEqual([{ type: 't', group: 'g', tags: [] }])
   expect(table.changedSince(before)).toEqual([place])
-  expect(table.take([part('a', [], { gone: [idOf('d1')] })])).toBe(false)
+  expect(table.applyParts([part('a', [], { gone: [idOf('d1')] })])).toBe(false)
 })
 
 test('a device that was registered again is shown as a whole, with a greater rev', () => {
   const table = new FleetTable('t', 100)
-  table.take([part('a', ['d1'], { isWhole: true })])
+  table.applyParts([part('a', ['d1'], { isWhole: true })])
   const place = table.placeOf(idOf('d1')) ?? -1
-  table.take([part('a', [], { gone: [idOf('d1')] })])
+  table.applyParts([part('a', [], { gone: [idOf('d1')] })])
   const [version, rev = 0] = [table.version, table.revs[place]]
-  table.take([part('a', ['d1'], { gone: [idOf('d1')] })])
+  table.applyParts([part('a', ['d1'], { gone: [idOf('d1')] })])
   expect(shown(table)).toEqual(['d1'])
   expect(table.wholeVersion[place]).toBeGreaterThan(version)
   expect(table.revs[place]).toBeGreaterThan(rev)
@@ -58,10 +58,10 @@ test('a device that was registered again is shown as a whole, with a greater rev
 
 test('a complete report of a shard drops the devices that it leaves out, and those of lost shards', () => {
   const table = new FleetTable('t', 100)
-  table.take([part('a', ['d1', 'd2'], { isWhole: true }), part('b', ['d3', 'd4'], { isWhole: true })])
-  table.take([part('a', ['d2'], { isWhole: true }), part('b', [])])
+  table.applyParts([part('a', ['d1', 'd2'], { isWhole: true }), part('b', ['d3', 'd4'], { isWhole: true })])
+  table.applyParts([part('a', ['d2'], { isWhole: true }), part('b', [])])
   expect(shown(table)).toEqual(['d2', 'd3', 'd4'])
   // The next incarnation of the shard has another name.
-  table.take([part('a', []), part('b2', ['d3'], { isWhole: true })])
+  table.applyParts([part('a', []), part('b2', ['d3'], { isWhole: true })])
   expect(shown(table)).toEqual(['d2', 'd3'])
 })

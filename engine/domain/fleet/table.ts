@@ -18,7 +18,7 @@ interface Move {
   readonly before: FleetPlacing
 }
 
-export interface FleetTally {
+export interface FleetTotals {
   readonly messages: number
   readonly points: number
   readonly lagMs: number
@@ -30,7 +30,7 @@ export class FleetTable {
   /** Distinguishes this table from those of other nodes and of earlier starts. */
   readonly id: string
   readonly ids: DeviceId[] = []
-  /** The row of a device that is gone is undefined, and its place is not used again. */
+  /** The row of a removed device is undefined, and its place is not used again. */
   readonly rows: (FleetRow | undefined)[] = []
   revs = new Float64Array(ROWS_FIRST)
   seenAt = new Float64Array(ROWS_FIRST)
@@ -41,7 +41,7 @@ export class FleetTable {
   readonly #sources: string[] = []
   readonly #movesMax: number
   readonly #places = new Map<DeviceId, number>()
-  readonly #tallies = new Map<string, FleetTally>()
+  readonly #totals = new Map<string, FleetTotals>()
   #moves: Move[] = []
   #oldest = 0
   #version = 0
@@ -90,9 +90,9 @@ export class FleetTable {
     return changed
   }
 
-  tally(): FleetTally {
+  totals(): FleetTotals {
     let [messages, points, lagMs] = [0, 0, 0]
-    for (const each of this.#tallies.values()) {
+    for (const each of this.#totals.values()) {
       messages += each.messages
       points += each.points
       lagMs = Math.max(lagMs, each.lagMs)
@@ -101,25 +101,25 @@ export class FleetTable {
   }
 
   /** Takes the answers of all shards. Returns false if nothing has changed. */
-  take(parts: readonly FleetPart[]): boolean {
+  applyParts(parts: readonly FleetPart[]): boolean {
     const next = this.#version + 1
     let isChanged = false
-    for (const part of parts) if (this.#takePart(part, next)) isChanged = true
+    for (const part of parts) if (this.#applyPart(part, next)) isChanged = true
     if (parts.some(({ isWhole }) => isWhole) && this.#dropMissing(parts, next)) isChanged = true
     if (isChanged) this.#version = next
     this.#trim()
-    this.#tallies.clear()
+    this.#totals.clear()
     for (const { source, messages, points, lagMs } of parts)
-      this.#tallies.set(source, { messages, points, lagMs })
+      this.#totals.set(source, { messages, points, lagMs })
     return isChanged
   }
 
-  #takePart({ source, rows, sightings, gone }: FleetPart, version: number): boolean {
+  #applyPart({ source, rows, sightings, gone }: FleetPart, version: number): boolean {
     let isChanged = false
     for (const id of gone) if (this.#drop(this.#places.get(id), version)) isChanged = true
     rows.id.forEach((id, i) => {
       const sighting = { id, rev: rows.rev[i] ?? 0, seenAt: rows.seenAt[i] ?? 0 }
-      if (this.#takeRow({ ...sighting, row: rowAt(rows, i) }, version)) isChanged = true
+      if (this.#applyRow({ ...sighting, row: rowAt(rows, i) }, version)) isChanged = true
       this.#sources[this.#places.get(id) ?? 0] = source
     })
     sightings.id.forEach((id, i) => {
@@ -132,20 +132,20 @@ export class FleetTable {
     return isChanged
   }
 
-  #takeRow(
+  #applyRow(
     { id, rev, seenAt, row }: { id: DeviceId; rev: number; seenAt: number; row: FleetRow },
     version: number,
   ): boolean {
     const known = this.#places.get(id)
     const place = known ?? this.#add(id, row)
     const before = this.rows[place] ?? row
-    const isWhole = this.rows[place] === undefined || known === undefined || !areFactsSame(before, row)
+    const isWhole = this.rows[place] === undefined || known === undefined || !haveSameFacts(before, row)
     const isLive =
       isWhole || before.status !== row.status || before.flags !== row.flags || before.since !== row.since
     // A row whose load alone has changed is replaced but does not count as changed, because clients get no loads.
     this.rows[place] = row
     if (!isLive && this.seenAt[place] === seenAt) return false
-    if (known !== undefined && !isPlacedSame(before, row)) this.#moved(place, before, version)
+    if (known !== undefined && !isSamePlacing(before, row)) this.#moved(place, before, version)
     this.#touch(place, { seenAt, rev }, version)
     if (isLive) this.liveVersion[place] = version
     if (isWhole) this.wholeVersion[place] = version
@@ -226,11 +226,11 @@ function rowAt(rows: FleetPart['rows'], i: number): FleetRow {
   }
 }
 
-function areFactsSame(a: FleetRow, b: FleetRow): boolean {
-  return a.name === b.name && a.parentId === b.parentId && a.firmware === b.firmware && isPlacedSame(a, b)
+function haveSameFacts(a: FleetRow, b: FleetRow): boolean {
+  return a.name === b.name && a.parentId === b.parentId && a.firmware === b.firmware && isSamePlacing(a, b)
 }
 
-function isPlacedSame(a: FleetPlacing, b: FleetPlacing): boolean {
+function isSamePlacing(a: FleetPlacing, b: FleetPlacing): boolean {
   return (
     a.type === b.type &&
     a.group === b.group &&

@@ -2,29 +2,30 @@
 import type { DeploymentId, DeviceId } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Canary, DeploymentSpec, Members, OtaSkipReason, StageWish } from './deployment.ts'
+import type { Canary, DeploymentSpec, Members, OtaSkipReason, StageSpec } from './deployment.ts'
 import { isBlocked, queuedJobs } from './firmware-jobs.ts'
 import type { FirmwareRecord } from './firmware-record.ts'
-import { isGoal } from './proof.ts'
+import { fnv1a } from './fnv1a.ts'
+import { matchesGoal } from './proof.ts'
 import { compareVersions } from './semver.ts'
 import type { FirmwareState } from './tally.ts'
 
-export interface Aspirant {
+export interface AdmissionCandidate {
   readonly state: FirmwareState
   readonly type: string
 }
 
 function skipReason(
-  { state, type }: Aspirant,
+  { state, type }: AdmissionCandidate,
   record: FirmwareRecord,
   {
     force,
-    isBack,
+    isRollback,
     makesRoom,
     now,
   }: {
     readonly force: boolean
-    readonly isBack: boolean
+    readonly isRollback: boolean
     /** The jobs that wait are cancelled. */
     readonly makesRoom: boolean
     readonly now: number
@@ -33,9 +34,9 @@ function skipReason(
   const { firmware, firmwareVersion: version } = state
   if (state.status === 'decommissioned') return 'decommissioned'
   if (type !== record.deviceType) return 'incompatible'
-  if (!force && isGoal(record, { version, sha256: firmware.sha256 })) return 'already_installed'
+  if (!force && matchesGoal(record, { version, sha256: firmware.sha256 })) return 'already_installed'
   // The list of versions that may be replaced does not restrict a rollback.
-  if (!isBack && !mayReplace(record, version)) return 'from_version'
+  if (!isRollback && !mayReplace(record, version)) return 'from_version'
   if (!force && isBlocked(firmware, record.id, now)) return 'blocked'
   return !makesRoom && queuedJobs(firmware) >= LIMITS.jobsQueuedMax ? 'queue_full' : undefined
 }
@@ -50,34 +51,40 @@ function mayReplace({ fromVersions, minFromVersion }: FirmwareRecord, version: s
 
 /** The members by stage. */
 export function toMembers(
-  aspirants: readonly Aspirant[],
+  candidates: readonly AdmissionCandidate[],
   record: FirmwareRecord,
   {
     id,
     spec,
-    isBack,
+    isRollback,
     now,
   }: {
     readonly id: DeploymentId
     readonly spec: DeploymentSpec
-    readonly isBack: boolean
+    readonly isRollback: boolean
     readonly now: number
   },
 ): Members {
-  const taken: FirmwareState[] = []
+  const admitted: FirmwareState[] = []
   const skipped: { readonly deviceId: DeviceId; readonly reason: OtaSkipReason }[] = []
-  for (const each of aspirants) {
+  for (const each of candidates) {
     const { force, supersede } = spec
-    const reason = skipReason(each, record, { force, isBack, makesRoom: supersede || isBack, now })
-    if (reason === undefined) taken.push(each.state)
+    const reason = skipReason(each, record, {
+      force,
+      isRollback,
+      makesRoom: supersede || isRollback,
+      now,
+    })
+    if (reason === undefined) admitted.push(each.state)
     else skipped.push({ deviceId: each.state.deviceId, reason })
   }
-  if (spec.stages !== undefined) return { stages: cut(ranked(taken, id), spec.stages), skipped }
-  const first = spec.canary === undefined ? taken : canaries(taken, spec.canary, id)
+  if (spec.stages !== undefined)
+    return { stages: splitIntoStages(rankDevices(admitted, id), spec.stages), skipped }
+  const first = spec.canary === undefined ? admitted : pickCanaries(admitted, spec.canary, id)
   const ids = first.map(({ deviceId }) => deviceId)
   if (spec.canary === undefined) return { stages: [ids], skipped }
   const isFirst = new Set(ids)
-  const rest = taken.map(({ deviceId }) => deviceId).filter((each) => !isFirst.has(each))
+  const rest = admitted.map(({ deviceId }) => deviceId).filter((each) => !isFirst.has(each))
   return { stages: rest.length === 0 ? [ids] : [ids, rest], skipped }
 }
 
@@ -89,42 +96,42 @@ export function missingCanaries({ canary }: DeploymentSpec, { stages }: Members)
 }
 
 /** The devices on which this firmware failed, so that only `force` offers it again. */
-export function blockedBy(
-  aspirants: readonly Aspirant[],
+export function blockedDevices(
+  candidates: readonly AdmissionCandidate[],
   record: FirmwareRecord,
   now: number,
 ): readonly DeviceId[] {
-  return aspirants
+  return candidates
     .filter(({ state }) => isBlocked(state.firmware, record.id, now))
     .map(({ state }) => state.deviceId)
 }
 
 /** Reachable devices come first; which of them are first differs from deployment to deployment. */
-function canaries(
-  taken: readonly FirmwareState[],
+function pickCanaries(
+  admitted: readonly FirmwareState[],
   { devices, count, percent }: Canary,
   id: DeploymentId,
 ): readonly FirmwareState[] {
-  if (devices !== undefined) return taken.filter(({ deviceId }) => devices.includes(deviceId))
-  const size = Math.min(taken.length, count ?? Math.ceil((taken.length * percent) / 100))
-  return ranked(taken, id).slice(0, size)
+  if (devices !== undefined) return admitted.filter(({ deviceId }) => devices.includes(deviceId))
+  const size = Math.min(admitted.length, count ?? Math.ceil((admitted.length * percent) / 100))
+  return rankDevices(admitted, id).slice(0, size)
 }
 
-function ranked(taken: readonly FirmwareState[], id: DeploymentId): readonly FirmwareState[] {
-  const places = taken.map((state) => ({
+function rankDevices(admitted: readonly FirmwareState[], id: DeploymentId): readonly FirmwareState[] {
+  const ranked = admitted.map((state) => ({
     state,
-    isAway: state.takesOta && state.status !== 'maintenance' ? 0 : 1,
+    awayRank: state.takesOta && state.status !== 'maintenance' ? 0 : 1,
     place: hashOf(`${id}/${state.deviceId}`),
   }))
-  places.sort((a, b) => a.isAway - b.isAway || a.place - b.place)
-  return places.map(({ state }) => state)
+  ranked.sort((a, b) => a.awayRank - b.awayRank || a.place - b.place)
+  return ranked.map(({ state }) => state)
 }
 
 /** A stage may be empty in a small fleet. It passes at once. */
-function cut(states: readonly FirmwareState[], wishes: readonly StageWish[]): Members['stages'] {
+function splitIntoStages(states: readonly FirmwareState[], stages: readonly StageSpec[]): Members['stages'] {
   let from = 0
-  return wishes.map(({ percent, count }, i) => {
-    const end = i === wishes.length - 1 ? states.length : endOf({ percent, count, from, of: states.length })
+  return stages.map(({ percent, count }, i) => {
+    const end = i === stages.length - 1 ? states.length : endOf({ percent, count, from, of: states.length })
     const ids = states.slice(from, end).map(({ deviceId }) => deviceId)
     from = Math.max(from, end)
     return ids
@@ -136,15 +143,13 @@ function endOf({
   count,
   from,
   of,
-}: Pick<StageWish, 'percent' | 'count'> & { readonly from: number; readonly of: number }): number {
+}: Pick<StageSpec, 'percent' | 'count'> & { readonly from: number; readonly of: number }): number {
   return Math.min(of, count === undefined ? Math.ceil((of * (percent ?? 100)) / 100) : from + count)
 }
 
-/** FNV-1a. */
+/** Mixed once more, so that ids that differ only in their last character do not stay neighbours. */
 function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
-  // Mixed once more, so that ids that differ only in their last character do not stay neighbours.
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 0
-  return (hash ^ (hash >>> 13)) >>> 0
+  const hash = fnv1a(text)
+  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 0
+  return (mixed ^ (mixed >>> 13)) >>> 0
 }

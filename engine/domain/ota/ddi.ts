@@ -3,8 +3,9 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { activeJob, isUnfinished, jobAtWork } from './firmware-jobs.ts'
+import { activeJob, grantedJob, isUnfinished } from './firmware-jobs.ts'
 import type { Firmware } from './firmware-part.ts'
+import { fnv1a } from './fnv1a.ts'
 import type { Job, JobError } from './job.ts'
 import { isOpen } from './job-table.ts'
 import type { OtaWord } from './ota-report.ts'
@@ -21,7 +22,7 @@ export type DdiAct =
       readonly progress: number | undefined
       readonly error: JobError | undefined
     }
-  /** The device knows that the job was cancelled. */
+  /** The device confirms that the job was cancelled. */
   | { readonly kind: 'stopped'; readonly number: number }
   | {
       readonly kind: 'configure'
@@ -30,17 +31,14 @@ export type DdiAct =
       readonly version: string | undefined
     }
 
-/** The number under which a device knows a job: positive, within 31 bits, and the same for ever (FNV-1a). */
+/** The number under which a device knows a job: positive, within 31 bits, and the same for ever. */
 export function ddiNumber({ plan: { deploymentId, kind } }: Job): number {
-  const text = `${deploymentId}/${kind}`
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash & 0x7fffffff || 1
+  return fnv1a(`${deploymentId}/${kind}`) & 0x7fffffff || 1
 }
 
 /** The job that the device is to work on: it has a slot, and the device has not reported its end. */
 export function offeredJob(firmware: Firmware): Job | undefined {
-  const atWork = jobAtWork(firmware)
+  const atWork = grantedJob(firmware)
   const job = atWork?.status === 'rolling_back' ? atWork.back : atWork
   return job !== undefined && isOffered(job) ? job : undefined
 }
@@ -49,8 +47,8 @@ export function isOffered({ isGranted, status }: Job): boolean {
   return isGranted && isOpen(status) && status !== 'confirming'
 }
 
-/** The cancelled job of which the device has not been told yet. */
-export function stoppedJob({ jobs }: Firmware): Job | undefined {
+/** The cancelled job whose cancellation the device has not received yet. */
+export function unannouncedCancel({ jobs }: Firmware): Job | undefined {
   return jobs.find(({ notice }) => notice !== undefined)
 }
 
@@ -80,7 +78,7 @@ export function ddiSleepSec(firmware: Firmware, now: Millis): number {
   const { ddiSleepSec: idle, ddiSleepNearSec: near, ddiSleepWaitingSec: waiting } = LIMITS
   // If no job is due, one may still be scheduled.
   const job = activeJob(firmware, now) ?? firmware.jobs.find(isUnfinished)
-  if (stoppedJob(firmware) !== undefined) return near
+  if (unannouncedCancel(firmware) !== undefined) return near
   if (job === undefined) return idle
   if (job.isGranted) return near
   const from = Math.max(job.notBefore ?? 0, job.plan.startAt ?? 0)

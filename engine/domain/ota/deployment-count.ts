@@ -1,7 +1,7 @@
 // What the leader counts of a deployment: its jobs on all shards, by stage.
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment, JobCounts } from './deployment.ts'
-import type { Candidate, Holder, JobTally, Returner } from './tally.ts'
+import type { JobTally, RollbackCandidate, SlotHolder, StartCandidate } from './tally.ts'
 
 /** The jobs of one stage, on all shards. */
 export interface StageCount {
@@ -11,10 +11,10 @@ export interface StageCount {
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
   readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
-  readonly proved: readonly Returner[]
+  readonly proved: readonly RollbackCandidate[]
   readonly lastSuccessAt: Millis | undefined
   readonly ready: number
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly StartCandidate[]
 }
 
 export interface DeploymentCount {
@@ -25,8 +25,8 @@ export interface DeploymentCount {
   readonly failed: number
   readonly due: number
   readonly unfinished: number
-  readonly holders: readonly Holder[]
-  readonly returners: readonly Returner[]
+  readonly holders: readonly SlotHolder[]
+  readonly returners: readonly RollbackCandidate[]
   readonly stoppable: readonly DeviceId[]
   readonly movedAt: number
 }
@@ -43,7 +43,7 @@ export function countOf(
       const of = own.filter((tally) => tally.stage === stage)
       const times = of.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? [])
       return {
-        counts: merged(of.map(({ counts }) => counts)),
+        counts: mergeCounts(of.map(({ counts }) => counts)),
         succeeded: sum(({ succeeded }) => succeeded, of),
         failed: sum(({ failed }) => failed, of),
         offline: of.flatMap(({ offline }) => offline),
@@ -58,8 +58,8 @@ export function countOf(
         candidates: of.flatMap(({ candidates }) => candidates),
       }
     }),
-    counts: merged(own.map(({ counts }) => counts)),
-    held: merged(own.map(({ held }) => held)),
+    counts: mergeCounts(own.map(({ counts }) => counts)),
+    held: mergeCounts(own.map(({ held }) => held)),
     succeeded: sum(({ succeeded }) => succeeded),
     failed: sum(({ failed }) => failed),
     due: sum(({ due }) => due),
@@ -71,7 +71,7 @@ export function countOf(
   }
 }
 
-function merged<Key extends string>(
+function mergeCounts<Key extends string>(
   all: readonly Readonly<Partial<Record<Key, number>>>[],
 ): Readonly<Partial<Record<Key, number>>> {
   const sum: Partial<Record<Key, number>> = {}

@@ -8,18 +8,18 @@ export interface DeploymentFailure {
   readonly key: string
   readonly at: Millis
   /** The version, the status and its reason, for people. */
-  readonly what: string
+  readonly summary: string
 }
 
 /** Reasons for a pause that a person decided on. */
-const WISHED: ReadonlySet<string | undefined> = new Set([undefined, 'user', 'approval'])
+const USER_PAUSES: ReadonlySet<string | undefined> = new Set([undefined, 'user', 'approval'])
 
 export function failureOf(deployment: Deployment): DeploymentFailure | undefined {
   const { id, status, statusReason, abortedAt, statusSince, finishedAt, createdAt, firmware } = deployment
-  const isPausedByItself = status === 'paused' && !WISHED.has(statusReason)
+  const isPausedByItself = status === 'paused' && !USER_PAUSES.has(statusReason)
   const isFailure = status === 'failed' || abortedAt !== undefined || isPausedByItself
   if (!isFailure || status === 'cancelled') return undefined
   const at = abortedAt ?? statusSince ?? finishedAt ?? createdAt
   const words = [firmware.version, status, ...(statusReason === undefined ? [] : [`(${statusReason})`])]
-  return { deploymentId: id, key: `${id} ${at}`, at, what: words.join(' ') }
+  return { deploymentId: id, key: `${id} ${at}`, at, summary: words.join(' ') }
 }

@@ -3,7 +3,7 @@ import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Leap } from '../leap.ts'
 import type { Deployment } from './deployment.ts'
 import { countOf } from './deployment-count.ts'
-import { advance, recounted } from './deployment-progress.ts'
+import { advance, withFinalCounts } from './deployment-progress.ts'
 import { planGrants } from './grant-plan.ts'
 import { emptyTally, type JobTally } from './tally.ts'
 import { CANARY, deployment, spec } from './testing/deployment.ts'
@@ -32,7 +32,7 @@ describe('after its end', () => {
     counts: { timed_out: 2 },
     stages: [{ total: 2, succeeded: 0, failed: 2, state: 'passed', since: Millis(0), startedAt: Millis(0) }],
   })
-  const again = (more: Partial<JobTally>) => recounted(over, countOf(over, [tally(more)]))
+  const again = (more: Partial<JobTally>) => withFinalCounts(over, countOf(over, [tally(more)]))
 
   test('a job that was proved late is counted for what it is, and the status stands', () => {
     const after = again({ counts: { timed_out: 1, succeeded: 1 }, succeeded: 1, failed: 1 })

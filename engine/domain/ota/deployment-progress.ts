@@ -21,45 +21,45 @@ export interface ProgressFacts {
 }
 
 /** Returns the deployment as it is now, or the same reference if nothing changed. */
-export function advance(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
-  const after = decided(before, count, known)
+export function advance(before: Deployment, count: DeploymentCount, facts: ProgressFacts): Deployment {
+  const after = decide(before, count, facts)
   if (after.finishedAt !== undefined || !isFinalStatus(after.status)) return after
   // No further member gets a job, so it does not matter whether every member has one: a leader that takes over now does
   // not enlist them again.
-  return count.unfinished === 0 ? { ...after, finishedAt: known.now } : after
+  return count.unfinished === 0 ? { ...after, finishedAt: facts.now } : after
 }
 
-function decided(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
-  const { now, isEnlisted } = known
+function decide(before: Deployment, count: DeploymentCount, facts: ProgressFacts): Deployment {
+  const { now, isEnlisted } = facts
   let deployment = withCounts(before, count)
   if (deployment.finishedAt !== undefined) return before
   if (isFinalStatus(deployment.status)) return deployment
   if (deployment.deadlineAt <= now)
-    return moved(deployment, count.succeeded > 0 ? 'completed' : 'failed', now, 'deadline')
+    return withStatus(deployment, count.succeeded > 0 ? 'completed' : 'failed', now, 'deadline')
   if (deployment.status === 'scheduled' && (deployment.spec.startAt ?? 0) <= now)
-    deployment = moved(deployment, 'pending', now)
+    deployment = withStatus(deployment, 'pending', now)
   const { startedAt = now } = deployment
   if (deployment.startedAt === undefined && hasBegun(count)) deployment = { ...deployment, startedAt }
   if (deployment.status === 'pending' && (hasBegun(count) || (isEnlisted && hasOnlyCancelled(count))))
-    deployment = { ...moved(deployment, 'in_progress', now), startedAt }
+    deployment = { ...withStatus(deployment, 'in_progress', now), startedAt }
   if (deployment.status === 'rolling_back')
-    return isGoingBack(deployment, count)
+    return isRollingBack(deployment, count)
       ? deployment
-      : moved(deployment, 'rolled_back', now, deployment.statusReason)
-  if (deployment.status !== 'in_progress') return stalled(deployment, count, now)
+      : withStatus(deployment, 'rolled_back', now, deployment.statusReason)
+  if (deployment.status !== 'in_progress') return pauseIfStalled(deployment, count, now)
   const cause = abortCause(deployment, count)
-  if (cause !== undefined) return aborted(deployment, count, now, cause)
-  return stalled(isEnlisted ? withStage(deployment, count, known) : deployment, count, now)
+  if (cause !== undefined) return abortDeployment(deployment, count, now, cause)
+  return pauseIfStalled(isEnlisted ? withStage(deployment, count, facts) : deployment, count, now)
 }
 
 /** Updates the counts of a finished deployment. Devices keep a limited number of past jobs: once one of them has been
  *  dropped, the counts stay as they were. */
-export function recounted(deployment: Deployment, count: DeploymentCount): Deployment {
-  return jobsIn(count.counts) === jobsIn(deployment.counts) ? withCounts(deployment, count) : deployment
+export function withFinalCounts(deployment: Deployment, count: DeploymentCount): Deployment {
+  return totalJobs(count.counts) === totalJobs(deployment.counts) ? withCounts(deployment, count) : deployment
 }
 
 /** Stops it. Devices that have to roll back do so first. */
-export function aborted(
+export function abortDeployment(
   deployment: Deployment,
   count: DeploymentCount,
   now: Millis,
@@ -70,11 +70,11 @@ export function aborted(
     i === deployment.stage ? { ...stage, state: 'failed' as const, since: now } : stage,
   )
   const stopped = { ...deployment, stages, abortedAt: now, evidence: { ...deployment.evidence, ...evidence } }
-  const rollsBack = spec.rollbackOnFailure && isGoingBack(stopped, count)
-  return moved(stopped, rollsBack ? 'rolling_back' : 'aborted', now, reason)
+  const rollsBack = spec.rollbackOnFailure && isRollingBack(stopped, count)
+  return withStatus(stopped, rollsBack ? 'rolling_back' : 'aborted', now, reason)
 }
 
-export function moved(
+export function withStatus(
   deployment: Deployment,
   status: DeploymentStatus,
   now: Millis,
@@ -91,7 +91,7 @@ export function moved(
 }
 
 /** A device is rolling back, or has to. */
-function isGoingBack({ spec, abortedAt }: Deployment, count: DeploymentCount): boolean {
+function isRollingBack({ spec, abortedAt }: Deployment, count: DeploymentCount): boolean {
   const { counts, due } = count
   if ((counts.rolling_back ?? 0) > 0 || due > 0) return true
   return spec.rollbackScope === 'deployment' && abortedAt !== undefined && (counts.succeeded ?? 0) > 0
@@ -141,56 +141,58 @@ const OPEN: readonly JobStatus[] = [
   'confirming',
 ]
 
-function withStage(deployment: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
-  const { now } = known
+function withStage(deployment: Deployment, count: DeploymentCount, facts: ProgressFacts): Deployment {
+  const { now } = facts
   const { stage: index, stages, spec } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]
   if (stage === undefined || jobs === undefined) return deployment
   if (OPEN.some((status) => (jobs.counts[status] ?? 0) > 0)) return deployment
   const isLast = index === stages.length - 1
-  if (isLast) return ended(deployment, count, now)
+  if (isLast) return finish(deployment, count, now)
   const rule = ruleOf(spec, index)
-  if (rule === undefined || stage.total === 0) return next(deployment, now)
+  if (rule === undefined || stage.total === 0) return toNextStage(deployment, now)
   const failing = failedGate(jobs, rule.gate)
-  if (failing !== undefined) return stopped(deployment, count, { rule, now, gate: failing })
-  const soak = soakOf(rule, jobs, { since: stage.since, leaps: known.leaps })
-  const isJudged = rule.gate.metrics.length === 0 || known.gateValues !== undefined
+  if (failing !== undefined) return stopAtGate(deployment, count, { rule, now, gate: failing })
+  const soak = soakOf(rule, jobs, { since: stage.since, leaps: facts.leaps })
+  const isJudged = rule.gate.metrics.length === 0 || facts.gateValues !== undefined
   if (soak.to > now || !isJudged)
-    return stage.state === 'soaking' ? deployment : inStage(deployment, index, 'soaking', Millis(soak.from))
-  const missed = failedMetric(rule.gate.metrics, known.gateValues ?? [])
-  if (missed !== undefined) return stopped(deployment, count, { rule, now, gate: missed })
+    return stage.state === 'soaking'
+      ? deployment
+      : withStageState(deployment, index, 'soaking', Millis(soak.from))
+  const missed = failedMetric(rule.gate.metrics, facts.gateValues ?? [])
+  if (missed !== undefined) return stopAtGate(deployment, count, { rule, now, gate: missed })
   if (rule.approval && stage.state !== 'awaiting_approval')
-    return moved(inStage(deployment, index, 'awaiting_approval', now), 'paused', now, 'approval')
-  return next(deployment, now)
+    return withStatus(withStageState(deployment, index, 'awaiting_approval', now), 'paused', now, 'approval')
+  return toNextStage(deployment, now)
 }
 
 /** Aborts or pauses the deployment because a gate failed. */
-function stopped(
+function stopAtGate(
   deployment: Deployment,
   count: DeploymentCount,
   { rule, now, gate }: { readonly rule: StageRule; readonly now: Millis; readonly gate: Evidence },
 ): Deployment {
   const evidence = { stage: deployment.stage, gate }
   if (rule.onGateFailure === 'abort')
-    return aborted(deployment, count, now, { reason: 'gate_failed', evidence })
+    return abortDeployment(deployment, count, now, { reason: 'gate_failed', evidence })
   const shown = { ...deployment, evidence: { ...deployment.evidence, ...evidence } }
-  return moved(shown, 'paused', now, 'gate_failed')
+  return withStatus(shown, 'paused', now, 'gate_failed')
 }
 
 /** Goes on to the next stage. Also called when a person approves it, or resumes after a failed gate. */
-export function next(deployment: Deployment, now: Millis): Deployment {
+export function toNextStage(deployment: Deployment, now: Millis): Deployment {
   const { stage, stages } = deployment
-  const passed = inStage(deployment, stage, 'passed', now)
+  const passed = withStageState(deployment, stage, 'passed', now)
   if (stage >= stages.length - 1) return passed
-  return inStage({ ...passed, stage: stage + 1 }, stage + 1, 'running', now)
+  return withStageState({ ...passed, stage: stage + 1 }, stage + 1, 'running', now)
 }
 
-function ended(deployment: Deployment, { succeeded, failed }: DeploymentCount, now: Millis): Deployment {
-  const passed = inStage(deployment, deployment.stage, 'passed', now)
-  return moved(passed, succeeded > 0 || failed === 0 ? 'completed' : 'failed', now)
+function finish(deployment: Deployment, { succeeded, failed }: DeploymentCount, now: Millis): Deployment {
+  const passed = withStageState(deployment, deployment.stage, 'passed', now)
+  return withStatus(passed, succeeded > 0 || failed === 0 ? 'completed' : 'failed', now)
 }
 
-function inStage(deployment: Deployment, index: number, state: StageState, since: Millis): Deployment {
+function withStageState(deployment: Deployment, index: number, state: StageState, since: Millis): Deployment {
   const stages = deployment.stages.map(
     (stage, i): Stage =>
       i === index
@@ -201,7 +203,7 @@ function inStage(deployment: Deployment, index: number, state: StageState, since
 }
 
 /** Canaries that have been unreachable for a day would block a deployment for ever, so a person decides. */
-function stalled(deployment: Deployment, count: DeploymentCount, now: Millis): Deployment {
+function pauseIfStalled(deployment: Deployment, count: DeploymentCount, now: Millis): Deployment {
   const { spec, stage: index, stages, status } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]
   if (ruleOf(spec, index) === undefined || index !== 0 || stage === undefined || jobs === undefined)
@@ -209,7 +211,9 @@ function stalled(deployment: Deployment, count: DeploymentCount, now: Millis): D
   if (status !== 'pending' && status !== 'in_progress') return deployment
   const waits = (jobs.counts.pending ?? 0) > 0 && jobs.candidates.length === 0 && count.holders.length === 0
   const since = Math.max(stage.since, count.movedAt)
-  return waits && since + STALLED_MS <= now ? moved(deployment, 'paused', now, 'canary_stalled') : deployment
+  return waits && since + STALLED_MS <= now
+    ? withStatus(deployment, 'paused', now, 'canary_stalled')
+    : deployment
 }
 
 function withCounts(deployment: Deployment, { counts, stages: counted }: DeploymentCount): Deployment {
@@ -222,7 +226,7 @@ function withCounts(deployment: Deployment, { counts, stages: counted }: Deploym
   return { ...deployment, counts, stages }
 }
 
-function jobsIn(counts: JobCounts): number {
+function totalJobs(counts: JobCounts): number {
   return Object.values(counts).reduce((sum, jobs) => sum + jobs, 0)
 }
 

@@ -44,7 +44,7 @@ export interface Canary extends StageRule {
 }
 
 /** One of several stages. `percent` of all devices includes earlier stages; `count` is for this stage alone. */
-export interface StageWish extends StageRule {
+export interface StageSpec extends StageRule {
   readonly percent: number | undefined
   readonly count: number | undefined
   readonly maxConcurrent: number | undefined
@@ -61,7 +61,7 @@ export interface DeploymentSpec {
   readonly rollbackOnFailure: boolean
   readonly rollbackScope: 'failed' | 'deployment'
   readonly canary: Canary | undefined
-  readonly stages: readonly StageWish[] | undefined
+  readonly stages: readonly StageSpec[] | undefined
   readonly abort: {
     readonly minFinished: number
     readonly failurePercent: number

@@ -1,13 +1,13 @@
-// All jobs of one device: which of them runs, what a change of one means for the device, and which are kept.
+// All jobs of one device: which of them runs, what a change of one means for the device, and which stay in the record.
 import { type DeploymentId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Firmware } from './firmware-part.ts'
 import type { Job } from './job.ts'
 import { type Grace, jobDeadline } from './job-deadline.ts'
-import { withBack } from './job-moves.ts'
+import { messageDeadline, type OtaSendContext } from './job-messages.ts'
+import { withRollback } from './job-moves.ts'
 import { isLate, isOpen } from './job-table.ts'
-import { type TellContext, tellDeadline } from './job-telling.ts'
 
 /** A job that moved, with its earlier status; undefined if the job is new. */
 export interface JobMove {
@@ -26,7 +26,7 @@ export function isUnfinished(job: Job): boolean {
 }
 
 /** The job that the device works on: it has a slot. */
-export function jobAtWork({ jobs }: Firmware): Job | undefined {
+export function grantedJob({ jobs }: Firmware): Job | undefined {
   return jobs.find(({ isGranted }) => isGranted)
 }
 
@@ -34,8 +34,8 @@ export function jobAtWork({ jobs }: Firmware): Job | undefined {
  *  begins. A job that is scheduled for later does not hold up others: its turn comes as if it had been created at that time. */
 export function activeJob(firmware: Firmware, now: Millis): Job | undefined {
   const { jobs } = firmware
-  const begun = jobAtWork(firmware) ?? jobs.find(({ rollback }) => rollback === 'due')
-  if (begun !== undefined) return begun
+  const active = grantedJob(firmware) ?? jobs.find(({ rollback }) => rollback === 'due')
+  if (active !== undefined) return active
   let first: Job | undefined
   for (const job of jobs) {
     if (!isUnfinished(job) || isScheduled(job, now)) continue
@@ -63,7 +63,7 @@ export function queuedJobs({ jobs }: Firmware): number {
 
 /** True while the device must not be disturbed. */
 export function isUpdating(firmware: Firmware): boolean {
-  const job = jobAtWork(firmware)
+  const job = grantedJob(firmware)
   const at = job?.status === 'rolling_back' ? job.back?.status : job?.status
   return at === 'installing' || at === 'rebooting'
 }
@@ -79,17 +79,17 @@ export function unblock(firmware: Firmware, id: FirmwareId): Firmware {
 
 /** True if a job has not noted yet whether the device is reachable. */
 export function isReachStale({ jobs }: Firmware, isReachable: boolean): boolean {
-  return jobs.some((job) => counts(job) && isReachable !== (job.awaySince === undefined))
+  return jobs.some((job) => awaitsDevice(job) && isReachable !== (job.awaySince === undefined))
 }
 
 /** Returns the job with a note of whether the device is reachable. */
 export function withReach(job: Job, isReachable: boolean, now: Millis): Job {
-  if (!counts(job) || isReachable === (job.awaySince === undefined)) return job
+  if (!awaitsDevice(job) || isReachable === (job.awaySince === undefined)) return job
   return { ...job, awaySince: isReachable ? undefined : now }
 }
 
 /** The job still waits for the device: it is unfinished, or its rollback is due. */
-function counts(job: Job): boolean {
+function awaitsDevice(job: Job): boolean {
   return isUnfinished(job) || job.rollback === 'due'
 }
 
@@ -97,7 +97,7 @@ function counts(job: Job): boolean {
 export function changeJobs(firmware: Firmware, now: Millis, change: (job: Job) => Job): FirmwareChange {
   return replaceJobs(firmware, now, (job) =>
     job.status === 'rolling_back' && job.back !== undefined
-      ? withBack(job, change(job.back), now)
+      ? withRollback(job, change(job.back), now)
       : change(job),
   )
 }
@@ -115,7 +115,7 @@ export function addJob(firmware: Firmware, job: Job): FirmwareChange {
   return { firmware: { ...firmware, jobs: [...firmware.jobs, job] }, moves: [{ job, previous: undefined }] }
 }
 
-/** Notes that the device reports another version than before. A version that failed is not kept as one to roll back to. The
+/** Notes that the device reports another version than before. A version that failed is never one to roll back to. The
  *  hash that the device reported was that of its earlier image. */
 export function withVersion(
   firmware: Firmware,
@@ -126,26 +126,26 @@ export function withVersion(
   const hasFailed = jobs.some(
     ({ plan, failedIn }) => failedIn !== undefined && isSameVersion(plan.goal.reportsAs, from),
   )
-  const kept = isSameVersion(previousVersion, to) ? undefined : previousVersion
+  const former = isSameVersion(previousVersion, to) ? undefined : previousVersion
   return {
     ...firmware,
     since: now,
     firmwareId: known?.plan.goal.firmwareId,
     sha256: undefined,
-    previousVersion: hasFailed || from === undefined ? kept : from,
+    previousVersion: hasFailed || from === undefined ? former : from,
   }
 }
 
-/** The SHA-256 of the running image: as the device says it, or else that of the image which a job proved to run. */
+/** The SHA-256 of the running image: the one that the device reported, or else that of the image that a job proved. */
 export function runningSha256({ sha256, firmwareId, jobs }: Firmware): string | undefined {
   if (sha256 !== undefined || firmwareId === undefined) return sha256
   return jobs.find(({ plan }) => plan.goal.firmwareId === firmwareId)?.plan.goal.sha256
 }
 
 /** When the jobs must be checked next; Infinity if never (R6). */
-export function firmwareDeadline({ jobs }: Firmware, context: TellContext & Grace): number {
+export function firmwareDeadline({ jobs }: Firmware, context: OtaSendContext & Grace): number {
   let at = Number.POSITIVE_INFINITY
-  for (const job of jobs) at = Math.min(at, jobDeadline(job, context), tellDeadline(job, context))
+  for (const job of jobs) at = Math.min(at, jobDeadline(job, context), messageDeadline(job, context))
   return at
 }
 
@@ -158,13 +158,13 @@ function replaceJobs(firmware: Firmware, now: Millis, change: (job: Job) => Job)
     return next
   })
   if (jobs.every((job, i) => job === firmware.jobs[i])) return { firmware, moves }
-  let next: Firmware = { ...firmware, jobs: trimmed(jobs) }
-  for (const { job } of moves) next = concluded(next, job, now)
+  let next: Firmware = { ...firmware, jobs: trimJobs(jobs) }
+  for (const { job } of moves) next = applyJobEnd(next, job, now)
   return { firmware: next, moves }
 }
 
 /** Applies what the end of a job means for later offers to the device. */
-function concluded(firmware: Firmware, { status, failedIn, plan, finishedAt }: Job, now: Millis): Firmware {
+function applyJobEnd(firmware: Firmware, { status, failedIn, plan, finishedAt }: Job, now: Millis): Firmware {
   const { firmwareId } = plan.goal
   if (status === 'succeeded' || (status === 'rolled_back' && plan.kind === 'rollback'))
     return { ...unblock(firmware, firmwareId), firmwareId }
@@ -179,7 +179,7 @@ function concluded(firmware: Firmware, { status, failedIn, plan, finishedAt }: J
 }
 
 /** All open jobs, and the newest of the others. */
-function trimmed(jobs: readonly Job[]): readonly Job[] {
+function trimJobs(jobs: readonly Job[]): readonly Job[] {
   const isOver = (job: Job) => !isUnfinished(job) && job.rollback === undefined
   let surplus = jobs.filter(isOver).length - LIMITS.jobsKeptMax
   if (surplus <= 0) return jobs

@@ -39,32 +39,32 @@ export function planGrants(
   { downloadsMax, now }: { readonly downloadsMax: number; readonly now: Millis },
 ): GrantPlan {
   const holders = running.flatMap(({ count }) => count.holders)
-  const families = new Families()
-  for (const { deviceId, parentId } of holders) families.enter(deviceId, parentId)
+  const families = new BusyFamilies()
+  for (const { deviceId, parentId } of holders) families.add(deviceId, parentId)
   let downloads = downloadsMax - holders.filter(({ isDownloading }) => isDownloading).length
   const grants: Grant[] = []
   const heldByFamily: GrantPlan['heldByFamily'][number][] = []
   for (const each of running) {
     let free = each.window - each.count.holders.length
     let starts = each.startsLeft
-    const give = (wish: Wish): void => {
+    const tryGrant = (request: GrantRequest): void => {
       if (free <= 0 || downloads <= 0) return
-      if (!families.mayEnter(wish.deviceId, wish.parentId)) {
-        heldByFamily.push({ deploymentId: each.deployment.id, deviceId: wish.deviceId })
+      if (!families.canStart(request.deviceId, request.parentId)) {
+        heldByFamily.push({ deploymentId: each.deployment.id, deviceId: request.deviceId })
         return
       }
-      families.enter(wish.deviceId, wish.parentId)
+      families.add(request.deviceId, request.parentId)
       free--
       downloads--
-      const { deviceId, kind, number, notAfter, version } = wish
+      const { deviceId, kind, number, notAfter, version } = request
       grants.push({ deploymentId: each.deployment.id, deviceId, kind, number, notAfter, version })
     }
     // Rollbacks come first.
-    for (const wish of returning(each)) give(wish)
-    for (const wish of starting(each, now)) {
+    for (const request of rollbackRequests(each)) tryGrant(request)
+    for (const request of startRequests(each, now)) {
       if (starts <= 0) break
       const before = grants.length
-      give(wish)
+      tryGrant(request)
       if (grants.length > before) starts--
     }
   }
@@ -72,17 +72,17 @@ export function planGrants(
 }
 
 /** Why no job of the deployment may start; undefined if jobs may start. */
-export function startsHeld({ status, spec }: Deployment, now: Millis): 'paused' | 'window' | undefined {
+export function startHoldReason({ status, spec }: Deployment, now: Millis): 'paused' | 'window' | undefined {
   if (status === 'scheduled') return 'window'
   if (status !== 'pending' && status !== 'in_progress') return 'paused'
   return spec.windows.length > 0 && windowEnd(spec.windows, now) === undefined ? 'window' : undefined
 }
 
-interface Wish extends Omit<Grant, 'deploymentId'> {
+interface GrantRequest extends Omit<Grant, 'deploymentId'> {
   readonly parentId: DeviceId | undefined
 }
 
-function returning({ deployment, count }: RunningDeployment): readonly Wish[] {
+function rollbackRequests({ deployment, count }: RunningDeployment): readonly GrantRequest[] {
   if (!deployment.spec.rollbackOnFailure) return []
   return count.returners.map(({ deviceId, parentId, version }) => ({
     ...{ deviceId, parentId, version, kind: 'back', number: 0, notAfter: undefined },
@@ -90,8 +90,8 @@ function returning({ deployment, count }: RunningDeployment): readonly Wish[] {
 }
 
 /** Ordered by the time at which their devices became ready. */
-function starting({ deployment, count }: RunningDeployment, now: Millis): readonly Wish[] {
-  if (startsHeld(deployment, now) !== undefined) return []
+function startRequests({ deployment, count }: RunningDeployment, now: Millis): readonly GrantRequest[] {
+  if (startHoldReason(deployment, now) !== undefined) return []
   const { spec, stage, stages } = deployment
   if (stages[stage]?.state !== 'running') return []
   const notAfter = spec.windows.length === 0 ? undefined : windowEnd(spec.windows, now)
@@ -104,16 +104,16 @@ function starting({ deployment, count }: RunningDeployment, now: Millis): readon
 }
 
 /** Devices that are being updated. They start nothing else meanwhile, nor do their gateways and sub-devices. */
-class Families {
+class BusyFamilies {
   readonly #devices = new Set<DeviceId>()
   readonly #parents = new Set<DeviceId>()
 
-  mayEnter(deviceId: DeviceId, parentId: DeviceId | undefined): boolean {
+  canStart(deviceId: DeviceId, parentId: DeviceId | undefined): boolean {
     const isBusy = (id: DeviceId) => this.#devices.has(id)
     return !isBusy(deviceId) && !this.#parents.has(deviceId) && !(parentId !== undefined && isBusy(parentId))
   }
 
-  enter(deviceId: DeviceId, parentId: DeviceId | undefined): void {
+  add(deviceId: DeviceId, parentId: DeviceId | undefined): void {
     this.#devices.add(deviceId)
     if (parentId !== undefined) this.#parents.add(parentId)
   }

@@ -4,7 +4,15 @@ import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Leap, leaptSince } from '../leap.ts'
 import type { Job } from './job.ts'
-import { awaitJob, failJob, giveUpReturn, grantJob, mustStayWell, succeedJob, withBack } from './job-moves.ts'
+import {
+  abandonRollback,
+  awaitReconnect,
+  failJob,
+  grantJob,
+  isStabilizing,
+  succeedJob,
+  withRollback,
+} from './job-moves.ts'
 import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -17,7 +25,7 @@ export interface Grace {
 }
 
 /** What a timer needs to know about the device besides its job. */
-export interface Hearing extends Grace {
+export interface TimerContext extends Grace {
   /** The device has no session. */
   readonly isAway: boolean
   /** What the device last reported to run. */
@@ -44,28 +52,28 @@ export function jobDeadline(job: Job, grace: Grace): number {
 }
 
 /** Names the timer that has run out at this time. */
-export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
-  const { isAway } = hearing
+export function expireJob(job: Job, now: Millis, context: TimerContext): Job {
+  const { isAway } = context
   if (job.status === 'rolling_back')
-    return job.back === undefined ? job : withBack(job, expireBack(job.back, now, hearing), now)
-  if (jobDeadline(job, hearing) > now) return job
-  if (job.rollback === 'due') return giveUpReturn(job, job.error, now)
-  if (suspectDeadline(job, hearing) <= now && phaseDeadline(job, hearing) > now)
-    return interrupted(job, now, job.suspect?.version)
+    return job.back === undefined ? job : withRollback(job, expireBack(job.back, now, context), now)
+  if (jobDeadline(job, context) > now) return job
+  if (job.rollback === 'due') return abandonRollback(job, job.error, now)
+  if (suspectDeadline(job, context) <= now && phaseDeadline(job, context) > now)
+    return failInterrupted(job, now, job.suspect?.version)
   switch (job.status) {
     case 'pending':
-      return expirePending(job, now, hearing)
+      return expirePending(job, now, context)
     case 'confirming':
-      if (!job.isProved) return unproved(job, hearing.version, now)
+      if (!job.isProved) return failUnproved(job, context.version, now)
       // Its session ended with the service, and it has not reconnected: its state is unknown.
-      return isAway && mustStayWell(job) ? awaitJob(job, now) : succeedJob(job, now)
+      return isAway && isStabilizing(job) ? awaitReconnect(job, now) : succeedJob(job, now)
     default:
-      return timedOut(job, now, isAway)
+      return failTimedOut(job, now, isAway)
   }
 }
 
 /** Judges a device that is back and does not run the goal. */
-export function interrupted(job: Job, now: Millis, version: string | undefined): Job {
+export function failInterrupted(job: Job, now: Millis, version: string | undefined): Job {
   const seen = version === undefined ? '' : `: the device runs ${version}`
   if (!job.isRebootSaid && version === job.fromVersion)
     return failJob(
@@ -77,35 +85,35 @@ export function interrupted(job: Job, now: Millis, version: string | undefined):
   return failJob(job, { code, message: `expected ${job.plan.goal.reportsAs}${seen}` }, { now })
 }
 
-function expireBack(back: Job, now: Millis, hearing: Hearing): Job {
+function expireBack(back: Job, now: Millis, context: TimerContext): Job {
   const isDue = back.status === 'pending' && !back.isGranted && (back.notBefore ?? NEVER) <= now
   return isDue
     ? grantJob(back, { number: back.grants + 1, notAfter: undefined, now })
-    : expireJob(back, now, hearing)
+    : expireJob(back, now, context)
 }
 
 /** A timer that began before devices could be heard again runs on for a moment from then, but never longer than its usual
  *  time. */
-function after(from: number, ms: number, { forgivenAt, leaps }: Grace): number {
+function withGrace(from: number, ms: number, { forgivenAt, leaps }: Grace): number {
   const at = from + ms + leaptSince(from, leaps)
   return from < forgivenAt ? Math.max(at, forgivenAt + Math.min(ms, LIMITS.otaForgivenMs)) : at
 }
 
 /** The message was sent often enough without an answer, or the device has been away for so long that others need its slot. */
 function grantedDeadline({ telling, awaySince, since, plan }: Job, grace: Grace): number {
-  if (awaySince !== undefined) return after(Math.max(since, awaySince), plan.downloadSec * 1_000, grace)
-  return telling.sends < LIMITS.otaSendsMax ? NEVER : after(telling.sentAt ?? 0, LIMITS.otaRetryMs, grace)
+  if (awaySince !== undefined) return withGrace(Math.max(since, awaySince), plan.downloadSec * 1_000, grace)
+  return telling.sends < LIMITS.otaSendsMax ? NEVER : withGrace(telling.sentAt ?? 0, LIMITS.otaRetryMs, grace)
 }
 
 function offlineDeadline({ awaySince, plan }: Job, grace: Grace): number {
   if (awaySince === undefined) return NEVER
-  return after(Math.max(awaySince, plan.startAt ?? 0), plan.offlineTtlSec * 1_000, grace)
+  return withGrace(Math.max(awaySince, plan.startAt ?? 0), plan.offlineTtlSec * 1_000, grace)
 }
 
 function suspectDeadline({ suspect }: Job, grace: Grace): number {
   if (suspect === undefined) return NEVER
   const { until, forMs = LIMITS.otaSuspectMs } = suspect
-  return after(until - forMs, forMs, grace)
+  return withGrace(until - forMs, forMs, grace)
 }
 
 function phaseDeadline(job: Job, grace: Grace): number {
@@ -113,14 +121,14 @@ function phaseDeadline(job: Job, grace: Grace): number {
   switch (job.status) {
     case 'notified':
     case 'downloading':
-      return after(Math.max(notifiedAt ?? since, waitedAt ?? 0), plan.downloadSec * 1_000, grace)
+      return withGrace(Math.max(notifiedAt ?? since, waitedAt ?? 0), plan.downloadSec * 1_000, grace)
     case 'downloaded':
     case 'installing':
-      return after(since, plan.installSec * 1_000, grace)
+      return withGrace(since, plan.installSec * 1_000, grace)
     case 'rebooting':
-      return after(since, plan.rebootSec * 1_000, grace)
+      return withGrace(since, plan.rebootSec * 1_000, grace)
     case 'confirming':
-      return after(since, (isProved ? plan.stableSec : plan.confirmSec) * 1_000, grace)
+      return withGrace(since, (isProved ? plan.stableSec : plan.confirmSec) * 1_000, grace)
     default:
       return NEVER
   }
@@ -133,7 +141,7 @@ function expirePending(job: Job, now: Millis, grace: Grace): Job {
       { code: 'OFFLINE_TOO_LONG', message: `not reached for ${job.plan.offlineTtlSec} s` },
       { now, cause: 'time_out' },
     )
-  if (job.awaySince !== undefined) return timedOut(job, now, true)
+  if (job.awaySince !== undefined) return failTimedOut(job, now, true)
   return failJob(
     job,
     { code: 'NOT_ACKNOWLEDGED', message: `sent ${job.telling.sends} times and never acknowledged` },
@@ -141,7 +149,7 @@ function expirePending(job: Job, now: Millis, grace: Grace): Job {
   )
 }
 
-function unproved(job: Job, reported: string | undefined, now: Millis): Job {
+function failUnproved(job: Job, reported: string | undefined, now: Millis): Job {
   const message = `expected ${job.plan.goal.reportsAs}, reported ${reported ?? 'nothing'}, although it said that it succeeded`
   return failJob(job, { code: 'VERSION_MISMATCH', message }, { now })
 }
@@ -156,7 +164,7 @@ const PHASES = {
 } as const
 
 /** A device that falls silent during its installation may be broken, so there is no further attempt. */
-function timedOut(job: Job, now: Millis, isAway: boolean): Job {
+function failTimedOut(job: Job, now: Millis, isAway: boolean): Job {
   // No other status has a timer that ends here.
   const phase = PHASES[job.status as keyof typeof PHASES]
   const error = { code: `TIMED_OUT_${phase}`, message: `too long in ${job.status}` }

@@ -3,7 +3,7 @@
 import { Millis } from '../../../schemas/ids.ts'
 import { type JobStatus, RETRY_CAUSES, type RetryCause } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { type Job, type JobError, newJob, UNTOLD } from './job.ts'
+import { type Job, type JobError, NOT_SENT, newJob } from './job.ts'
 import { isDownloading, isEarly, isLate, isOpen, JOB_MOVES, type JobCause } from './job-table.ts'
 
 const STAMPS: Readonly<Partial<Record<JobStatus, keyof Job>>> = {
@@ -43,7 +43,7 @@ export function grantJob(
     tries: job.tries + 1,
     since: now,
     notAfter,
-    telling: UNTOLD,
+    telling: NOT_SENT,
     restarts: 0,
     wasLost: false,
     losses: 0,
@@ -65,7 +65,7 @@ export function grantJob(
 }
 
 /** The service refused the download through no fault of the device: the device gets the whole time again, and nothing failed. */
-export function waitJob(job: Job, now: Millis): Job {
+export function restartDownloadTimer(job: Job, now: Millis): Job {
   const isFetching = job.status === 'notified' || job.status === 'downloading'
   return isFetching && job.isGranted ? { ...job, waitedAt: now } : job
 }
@@ -86,7 +86,7 @@ export function deferJob(job: Job, until: Millis, now: Millis): Job {
     tries: Math.max(0, job.tries - 1),
     notBefore: until,
     waitsFor: 'deferred',
-    telling: UNTOLD,
+    telling: NOT_SENT,
   })
 }
 
@@ -99,24 +99,24 @@ export function restartJob(job: Job, now: Millis, isOwn: boolean): Job {
       { code: 'DEVICE_RESTARTED', message: 'restarted before it installed the firmware' },
       { now },
     )
-  return moveJob(job, 'restart', now, { restarts, wasLost: false, telling: UNTOLD })
+  return moveJob(job, 'restart', now, { restarts, wasLost: false, telling: NOT_SENT })
 }
 
 /** The device runs the goal, and has to stay connected for a while. */
-export function mustStayWell({ status, isProved, plan }: Job): boolean {
+export function isStabilizing({ status, isProved, plan }: Job): boolean {
   return status === 'confirming' && isProved && plan.proof === 'reconnect'
 }
 
 /** The device was lost while it had to stay connected. */
-export function loseJob(job: Job, now: Millis): Job {
+export function countLoss(job: Job, now: Millis): Job {
   const losses = job.losses + 1
   if (losses >= LIMITS.otaRestartsMax)
     return failJob(job, { code: 'UNSTABLE', message: 'lost again and again after the update' }, { now })
-  return awaitJob({ ...job, losses }, now)
+  return awaitReconnect({ ...job, losses }, now)
 }
 
 /** The device has to reconnect. */
-export function awaitJob(job: Job, now: Millis): Job {
+export function awaitReconnect(job: Job, now: Millis): Job {
   return moveJob(job, 'lose', now, { isProved: false, isRebootSaid: true })
 }
 
@@ -138,13 +138,15 @@ export function proveJob(job: Job, now: Millis): Job {
 }
 
 export function succeedJob(job: Job, now: Millis): Job {
-  const won = moveJob(job, 'succeed', now, { ...ended(now), progress: 100, error: undefined })
-  return won !== job && job.plan.kind === 'rollback' ? { ...won, status: 'rolled_back' } : won
+  const succeeded = moveJob(job, 'succeed', now, { ...ended(now), progress: 100, error: undefined })
+  return succeeded !== job && job.plan.kind === 'rollback'
+    ? { ...succeeded, status: 'rolled_back' }
+    : succeeded
 }
 
 export function cancelJob(job: Job, code: string, now: Millis): Job {
-  // A device that may have received its message is told.
-  const notice = job.isGranted && job.telling.sends > 0 ? UNTOLD : undefined
+  // A device that may have received the message gets a cancellation.
+  const notice = job.isGranted && job.telling.sends > 0 ? NOT_SENT : undefined
   const error = { code, message: 'cancelled before anything was installed' }
   return moveJob(job, 'cancel', now, { ...ended(now), error, notice })
 }
@@ -173,7 +175,7 @@ export function failJob(
       error,
       notBefore: Millis(now + backoffMs(job)),
       waitsFor: 'backoff',
-      telling: UNTOLD,
+      telling: NOT_SENT,
     })
   }
   const failed = moveJob(job, cause, now, { ...ended(now), error, failedIn: job.status })
@@ -182,7 +184,7 @@ export function failJob(
 }
 
 /** A person retries the job. */
-export function beginAgain(job: Job, now: Millis): Job {
+export function retryJob(job: Job, now: Millis): Job {
   return moveJob(job, 'begin_again', now, {
     tries: 0,
     deferrals: 0,
@@ -193,7 +195,7 @@ export function beginAgain(job: Job, now: Millis): Job {
     notBefore: undefined,
     waitsFor: undefined,
     notice: undefined,
-    telling: UNTOLD,
+    telling: NOT_SENT,
   })
 }
 
@@ -202,7 +204,7 @@ export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now
   if (goal === undefined) {
     const before = job.error === undefined ? '' : `, after ${job.error.code}: ${job.error.message}`
     const message = `no image of the previous version is known${before}`.slice(0, LIMITS.otaErrorCharsMax)
-    return giveUpReturn(job, { code: 'NO_PREVIOUS_FIRMWARE', message }, now)
+    return abandonRollback(job, { code: 'NO_PREVIOUS_FIRMWARE', message }, now)
   }
   const plan = { ...job.plan, kind: 'rollback', goal, retriesMax: 1, retryOn: RETRY_CAUSES } as const
   const fresh = newJob(plan, { createdAt: now, fromVersion: job.plan.goal.version, awaySince: job.awaySince })
@@ -211,12 +213,12 @@ export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now
 }
 
 /** The job that is due to be rolled back cannot be, and ends. */
-export function giveUpReturn(job: Job, error: JobError | undefined, now: Millis): Job {
+export function abandonRollback(job: Job, error: JobError | undefined, now: Millis): Job {
   return moveJob(job, 'rollback_failed', now, { ...ended(now), error })
 }
 
 /** Replaces the rollback of the job. When it ends, the job ends. */
-export function withBack(job: Job, back: Job, now: Millis): Job {
+export function withRollback(job: Job, back: Job, now: Millis): Job {
   if (back === job.back) return job
   const moved = { ...job, back }
   if (back.status !== 'rolled_back' && back.status !== 'rollback_failed') return moved
@@ -225,7 +227,7 @@ export function withBack(job: Job, back: Job, now: Millis): Job {
 }
 
 /** The device returned to its former version by itself. */
-export function cameBack(job: Job, now: Millis): Job {
+export function markRolledBack(job: Job, now: Millis): Job {
   return moveJob(job, 'rolled_back', now, { ...ended(now), rollback: undefined })
 }
 

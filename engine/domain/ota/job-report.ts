@@ -6,44 +6,42 @@ import type { Job, JobError } from './job.ts'
 import { cancelJob, deferJob, failJob, moveJob, rejectJob, succeedJob } from './job-moves.ts'
 import { isLate, isOpen, type JobCause } from './job-table.ts'
 import type { OtaReport } from './ota-report.ts'
-import { isGoal, type ReportedImage } from './proof.ts'
+import { matchesGoal, type ReportedImage } from './proof.ts'
 
 export interface ReportContext {
   readonly now: Millis
   /** What the device last reported to run. */
-  readonly said: ReportedImage
+  readonly running: ReportedImage
   readonly session: Micros | undefined
 }
 
 export function reportJob(job: Job, report: OtaReport, context: ReportContext): Job {
   if (!isOpen(job.status) || !job.isGranted) return job
   if (report.attempt !== undefined && report.attempt !== job.attempt) return job
-  if (isOfBeforeRestart(job, report)) return job
-  const heard = unsuspected(job)
-  const moved = apply(heard, report, context)
-  if (moved === heard) return isLate(heard.status) ? seen(heard, context) : heard
+  if (isFromBeforeRestart(job, report)) return job
+  const cleared = withoutSuspicion(job)
+  const moved = apply(cleared, report, context)
+  if (moved === cleared) return isLate(cleared.status) ? withSession(cleared, context) : cleared
   const { progress = moved.progress } = report
   return { ...moved, progress, seenIn: context.session ?? moved.seenIn }
 }
 
 /** Devices keep unacknowledged reports and send them again, even after a restart. Such a report says nothing as long as the
- *  device was not sent the message again: it may have forgotten the update, and has to be told. */
-function isOfBeforeRestart({ status, notifiedAt, telling }: Job, { word }: OtaReport): boolean {
+ *  device was not sent the message again: it may have forgotten the update, so the message is due first. */
+function isFromBeforeRestart({ status, notifiedAt, telling }: Job, { word }: OtaReport): boolean {
   const hasRestarted = status === 'pending' && notifiedAt !== undefined
   return hasRestarted && telling.sends === 0 && UNDER_WAY.has(word)
 }
 
 const UNDER_WAY: ReadonlySet<OtaReport['word']> = new Set([
-  ...([
-    'accepted',
-    'downloading',
-    'verifying',
-    'downloaded',
-    'installing',
-    'rebooting',
-    'confirming',
-  ] as const),
-])
+  'accepted',
+  'downloading',
+  'verifying',
+  'downloaded',
+  'installing',
+  'rebooting',
+  'confirming',
+] as const)
 
 function apply(job: Job, report: OtaReport, context: ReportContext): Job {
   const { now } = context
@@ -65,11 +63,11 @@ function apply(job: Job, report: OtaReport, context: ReportContext): Job {
       if (job.status === 'rebooting' && !job.isRebootSaid) return { ...job, since: now, isRebootSaid: true }
       return moveJob(job, 'reboot', now, { isRebootSaid: true })
     case 'succeeded':
-      return claim(job, report, context)
+      return acceptSuccess(job, report, context)
     case 'already_installed':
-      return alreadyThere(job, report, context)
+      return confirmInstalled(job, report, context)
     case 'rolled_back':
-      if (job.plan.kind === 'rollback') return claim(job, report, context)
+      if (job.plan.kind === 'rollback') return acceptSuccess(job, report, context)
       return isLate(job.status)
         ? failJob(job, report.error ?? error('ROLLED_BACK_BY_DEVICE', 'the device went back by itself'), {
             now,
@@ -89,19 +87,19 @@ function apply(job: Job, report: OtaReport, context: ReportContext): Job {
 }
 
 /** The device reports success. It is believed if a report is enough of a proof; otherwise the version must be seen. */
-function claim(job: Job, { version }: OtaReport, { now }: ReportContext): Job {
+function acceptSuccess(job: Job, { version }: OtaReport, { now }: ReportContext): Job {
   const { proof, goal } = job.plan
   if (job.status === 'confirming' && job.isProved) return succeedJob(job, now)
   if (proof === 'reconnect') return moveJob(job, 'confirm', now)
-  if (version !== undefined && !isGoal(goal, { version, sha256: undefined }))
+  if (version !== undefined && !matchesGoal(goal, { version, sha256: undefined }))
     return mismatch(job, version, now)
-  return succeedJob({ ...through(job, 'confirm', now), isProved: true }, now)
+  return succeedJob({ ...moveUnlessConfirming(job, 'confirm', now), isProved: true }, now)
 }
 
-function alreadyThere(job: Job, { version }: OtaReport, { said, now }: ReportContext): Job {
-  const known = version === undefined ? said : { version, sha256: said.sha256 }
-  if (!isGoal(job.plan.goal, known)) return mismatch(job, known.version, now)
-  return succeedJob({ ...through(job, 'confirm', now), isProved: true }, now)
+function confirmInstalled(job: Job, { version }: OtaReport, { running, now }: ReportContext): Job {
+  const known = version === undefined ? running : { version, sha256: running.sha256 }
+  if (!matchesGoal(job.plan.goal, known)) return mismatch(job, known.version, now)
+  return succeedJob({ ...moveUnlessConfirming(job, 'confirm', now), isProved: true }, now)
 }
 
 function mismatch(job: Job, reported: string | undefined, now: Millis): Job {
@@ -109,16 +107,16 @@ function mismatch(job: Job, reported: string | undefined, now: Millis): Job {
   return failJob(job, error('VERSION_MISMATCH', message), { now })
 }
 
-function through(job: Job, cause: JobCause, now: Millis): Job {
+function moveUnlessConfirming(job: Job, cause: JobCause, now: Millis): Job {
   return job.status === 'confirming' ? job : moveJob(job, cause, now)
 }
 
-/** A new session alone does not mean that a device that is still working has restarted. */
-function seen(job: Job, { session }: ReportContext): Job {
+/** Notes the session of a report that moved nothing: the device still works, so its new session is no restart. */
+function withSession(job: Job, { session }: ReportContext): Job {
   return session === undefined || session <= (job.seenIn ?? 0) ? job : { ...job, seenIn: session }
 }
 
-function unsuspected(job: Job): Job {
+function withoutSuspicion(job: Job): Job {
   return job.suspect === undefined ? job : { ...job, suspect: undefined }
 }
 

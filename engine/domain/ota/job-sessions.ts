@@ -2,10 +2,10 @@
 import { type Micros, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
-import { interrupted } from './job-deadline.ts'
-import { loseJob, moveJob, mustStayWell, proveJob, restartJob } from './job-moves.ts'
+import { failInterrupted } from './job-deadline.ts'
+import { countLoss, isStabilizing, moveJob, proveJob, restartJob } from './job-moves.ts'
 import { isLate, JOB_MOVES } from './job-table.ts'
-import { isGoal, isOther, type ReportedImage } from './proof.ts'
+import { differsFromGoal, matchesGoal, type ReportedImage } from './proof.ts'
 
 /** What a device reported in `status`. */
 export interface StatusReport extends ReportedImage {
@@ -23,34 +23,34 @@ export type OwnSession = 'lost' | 'resumed'
 
 /** The device has another session, or none. A session that ended with the service is no failure of the device: the timer
  *  only starts again, because the device's state meanwhile is unknown. */
-export function sessionOver(job: Job, own: OwnSession, now: Millis): Job {
+export function endJobSession(job: Job, own: OwnSession, now: Millis): Job {
   if (JOB_MOVES[job.status].restart !== undefined)
     return own === 'lost' && job.wasLost !== true ? { ...job, wasLost: true } : job
   if (job.status === 'installing') return own === 'lost' ? moveJob(job, 'reboot', now) : job
-  if (!mustStayWell(job)) return job
-  return own === 'lost' ? loseJob(job, now) : { ...job, since: now }
+  if (!isStabilizing(job)) return job
+  return own === 'lost' ? countLoss(job, now) : { ...job, since: now }
 }
 
-export function describeJob(job: Job, said: StatusReport, now: Millis): Job {
+export function applyStatusReport(job: Job, report: StatusReport, now: Millis): Job {
   const { goal } = job.plan
-  if (isGoal(goal, said)) {
-    if (mustStayWell(job)) return said.boot === 'changed' ? restarted(job, now) : job
-    return job.plan.proof === 'reconnect' && isProof(job, said) ? proveJob(job, now) : job
+  if (matchesGoal(goal, report)) {
+    if (isStabilizing(job)) return report.boot === 'changed' ? proveAfterRestart(job, now) : job
+    return job.plan.proof === 'reconnect' && isProof(job, report) ? proveJob(job, now) : job
   }
-  if (!isOther(goal, said) || !job.isGranted) return job
+  if (!differsFromGoal(goal, report) || !job.isGranted) return job
   switch (job.status) {
     case 'notified':
     case 'downloading':
     case 'downloaded':
-      if (!isRestart(job, said)) return job
-      return restartJob(job, now, said.boot === 'changed' || job.wasLost === true)
+      if (!isRestart(job, report)) return job
+      return restartJob(job, now, report.boot === 'changed' || job.wasLost === true)
     case 'installing':
     case 'rebooting':
-      return isRestart(job, said) ? notTheGoal(job, said, now) : job
+      return isRestart(job, report) ? suspectOtherVersion(job, report, now) : job
     case 'confirming':
       // Until the proof it may go on reporting the former version.
-      return job.isProved || isRestart(job, said)
-        ? interrupted({ ...job, isRebootSaid: true }, now, said.version)
+      return job.isProved || isRestart(job, report)
+        ? failInterrupted({ ...job, isRebootSaid: true }, now, report.version)
         : job
     default:
       return job
@@ -58,16 +58,16 @@ export function describeJob(job: Job, said: StatusReport, now: Millis): Job {
 }
 
 /** The device restarted without an observed end of its session, and runs the goal again. */
-function restarted(job: Job, now: Millis): Job {
-  const lost = loseJob(job, now)
-  return lost.status === 'rebooting' ? proveJob(lost, now) : lost
+function proveAfterRestart(job: Job, now: Millis): Job {
+  const reconnecting = countLoss(job, now)
+  return reconnecting.status === 'rebooting' ? proveJob(reconnecting, now) : reconnecting
 }
 
 /** A device without boot ids that is installing may only have lost its connection, so it gets a moment to say so. If no end
  *  of its session was observed, the session ended with the service; then the timer decides. After its restart a device may
  *  first repeat earlier reports, so it gets a moment to say what it runs now. */
-function notTheGoal(job: Job, { boot, version, mayBeOld }: StatusReport, now: Millis): Job {
-  if (boot === 'changed' || (job.isRebootSaid && !mayBeOld)) return interrupted(job, now, version)
+function suspectOtherVersion(job: Job, { boot, version, mayBeOld }: StatusReport, now: Millis): Job {
+  if (boot === 'changed' || (job.isRebootSaid && !mayBeOld)) return failInterrupted(job, now, version)
   if (job.status === 'installing' || job.suspect !== undefined) return job
   const forMs = job.isRebootSaid ? LIMITS.otaBirthMs : LIMITS.otaSuspectMs
   return { ...job, suspect: { until: Millis(now + forMs), forMs, version } }

@@ -103,7 +103,7 @@ export function isOpen(status: JobStatus): boolean {
   return JOB_MOVES[status].retry !== undefined
 }
 
-/** The device has changed nothing yet, so it can be told to stop. */
+/** The device has changed nothing yet, so the job can still be cancelled. */
 export function isEarly(status: JobStatus): boolean {
   return JOB_MOVES[status].cancel !== undefined
 }

@@ -43,7 +43,7 @@ export interface JobError {
 }
 
 /** The delivery of a message that the device has to acknowledge. */
-export interface Telling {
+export interface MessageDelivery {
   /** Messages sent so far without a PUBACK. */
   readonly sends: number
   readonly sentAt: Millis | undefined
@@ -52,7 +52,7 @@ export interface Telling {
   readonly sentIn: Micros | undefined
 }
 
-export const UNTOLD: Telling = Object.freeze({
+export const NOT_SENT: MessageDelivery = Object.freeze({
   sends: 0,
   sentAt: undefined,
   firstIn: undefined,
@@ -83,9 +83,9 @@ export interface Job {
   readonly tries: number
   /** No install begins after this time. */
   readonly notAfter: Millis | undefined
-  readonly telling: Telling
-  /** The cancellation that the device has to be told of; undefined if there is none. */
-  readonly notice: Telling | undefined
+  readonly telling: MessageDelivery
+  /** The delivery of the cancellation to the device; undefined if there is nothing to deliver. */
+  readonly notice: MessageDelivery | undefined
   /** Restarts before the installation in this attempt. */
   readonly restarts: number
   /** Its session ended before it installed anything, so the next session may be that of a restarted device. Not set when the
@@ -145,7 +145,7 @@ export function newJob(plan: JobPlan, about: Pick<Job, 'createdAt' | 'fromVersio
     attempt: 0,
     tries: 0,
     notAfter: undefined,
-    telling: UNTOLD,
+    telling: NOT_SENT,
     notice: undefined,
     restarts: 0,
     wasLost: false,

@@ -1,9 +1,10 @@
 // What a device reports about an update, on `ota/status` or in an acknowledgement.
-import { Buffer, isUtf8 } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Ack } from '../command/ack-message.ts'
+import { type Ack, toPercent } from '../command/ack-message.ts'
+import { parseJsonPayload } from '../json-payload.ts'
 import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
 import type { JobError } from './job.ts'
 
@@ -57,7 +58,7 @@ const VERSION_CHARS_MAX = 128
 const CODE_CHARS_MAX = 64
 
 export function readOtaStatus(payload: Uint8Array, now: Millis): OtaMessage {
-  const json = isUtf8(payload) ? parse(payload) : undefined
+  const json = parseJsonPayload(payload)
   if (!isObject(json)) return { kind: 'malformed', detail: 'a status of an update is a JSON object in UTF-8' }
   const fields: JsonObject = Object.assign(Object.create(null), json)
   const { deployment_id: id, request_id: alias, status, attempt, version } = fields
@@ -109,10 +110,6 @@ function toTime(value: Json | undefined): number | undefined {
   return Number.isFinite(at) ? Math.floor(at / 1_000) : undefined
 }
 
-function toPercent(value: Json | undefined): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : undefined
-}
-
 function toError(value: Json | undefined): JobError | undefined {
   if (typeof value === 'string') return { code: 'FAILED', message: value.slice(0, LIMITS.otaErrorCharsMax) }
   if (!isObject(value)) return undefined
@@ -123,14 +120,5 @@ function toError(value: Json | undefined): JobError | undefined {
       CODE_CHARS_MAX,
     ),
     message: typeof message === 'string' ? message.slice(0, LIMITS.otaErrorCharsMax) : '',
-  }
-}
-
-function parse(payload: Uint8Array): Json | undefined {
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
-  } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
-    return undefined
   }
 }

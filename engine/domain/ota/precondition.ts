@@ -1,10 +1,10 @@
 // Whether a device may begin its update now: a condition over its latest values and its state.
 import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
-import { compares } from '../alert/leaf-truth.ts'
+import { meetsThreshold } from '../alert/leaf-truth.ts'
 
 /** What a condition looks at. */
-export interface Sighting {
+export interface PreconditionFacts {
   readonly status: DeviceStatus
   readonly isConnected: boolean
   /** The newest value of a metric. */
@@ -15,35 +15,35 @@ export interface Sighting {
 export const PRECONDITION_KINDS = ['threshold', 'state'] as const satisfies readonly Leaf['kind'][]
 
 /** A condition about an unknown value is not met, and neither is its negation. */
-export function isMet(condition: Condition, sighting: Sighting): boolean {
-  return truthOf(condition, sighting) === true
+export function isMet(condition: Condition, facts: PreconditionFacts): boolean {
+  return truthOf(condition, facts) === true
 }
 
-function truthOf(condition: Condition, sighting: Sighting): boolean | undefined {
-  if ('all' in condition) return every(condition.all.map((each) => truthOf(each, sighting)))
+function truthOf(condition: Condition, facts: PreconditionFacts): boolean | undefined {
+  if ('all' in condition) return allTrue(condition.all.map((each) => truthOf(each, facts)))
   if ('any' in condition) {
-    const none = every(condition.any.map((each) => opposite(truthOf(each, sighting))))
-    return opposite(none)
+    const none = allTrue(condition.any.map((each) => negate(truthOf(each, facts))))
+    return negate(none)
   }
-  if ('not' in condition) return opposite(truthOf(condition.not, sighting))
-  return leafTruth(condition, sighting)
+  if ('not' in condition) return negate(truthOf(condition.not, facts))
+  return leafTruth(condition, facts)
 }
 
-function leafTruth(leaf: Leaf, { status, isConnected, newestOf }: Sighting): boolean | undefined {
+function leafTruth(leaf: Leaf, { status, isConnected, newestOf }: PreconditionFacts): boolean | undefined {
   if (leaf.kind === 'state') {
     const isIn = leaf.in === undefined || leaf.in.includes(status)
     return isIn && (leaf.connected === undefined || leaf.connected === isConnected)
   }
   if (leaf.kind !== 'threshold') return undefined
   const value = newestOf(leaf.metric)
-  return value === undefined ? undefined : compares(value, leaf, false)
+  return value === undefined ? undefined : meetsThreshold(value, leaf, false)
 }
 
-function every(truths: readonly (boolean | undefined)[]): boolean | undefined {
+function allTrue(truths: readonly (boolean | undefined)[]): boolean | undefined {
   if (truths.includes(false)) return false
   return truths.includes(undefined) ? undefined : true
 }
 
-function opposite(truth: boolean | undefined): boolean | undefined {
+function negate(truth: boolean | undefined): boolean | undefined {
   return truth === undefined ? undefined : !truth
 }

@@ -8,14 +8,14 @@ export interface ReportedImage {
   readonly sha256: string | undefined
 }
 
-export function isGoal(
+export function matchesGoal(
   { reportsAs, sha256 }: Pick<JobGoal, 'reportsAs' | 'sha256'>,
-  said: ReportedImage,
+  image: ReportedImage,
 ): boolean {
-  return isSameVersion(reportsAs, said.version) || said.sha256?.toLowerCase() === sha256
+  return isSameVersion(reportsAs, image.version) || image.sha256?.toLowerCase() === sha256
 }
 
 /** True if it reports a version or hash that differs from the goal's. */
-export function isOther(goal: JobGoal, said: ReportedImage): boolean {
-  return (said.version !== undefined || said.sha256 !== undefined) && !isGoal(goal, said)
+export function differsFromGoal(goal: JobGoal, image: ReportedImage): boolean {
+  return (image.version !== undefined || image.sha256 !== undefined) && !matchesGoal(goal, image)
 }

@@ -1,6 +1,6 @@
 // The conditions that must hold before a deployment goes on to its next stage.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
-import { holds } from '../alert/leaf-truth.ts'
+import { comparisonHolds } from '../alert/leaf-truth.ts'
 import { type Leap, leaptSince } from '../leap.ts'
 import type { Deployment, DeploymentSpec, Gate, MetricGate, StageRule } from './deployment.ts'
 import type { DeploymentCount, StageCount } from './deployment-count.ts'
@@ -64,7 +64,7 @@ export function failedMetric(
   for (const [i, { metric, agg, op, value: bound, relativeTo }] of metrics.entries()) {
     const { value, before } = values[i] ?? { value: undefined, before: undefined }
     const limit = relativeTo === undefined ? bound : before === undefined ? undefined : before * bound
-    if (value !== undefined && limit !== undefined && holds(op, value, limit)) continue
+    if (value !== undefined && limit !== undefined && comparisonHolds(op, value, limit)) continue
     const about = { metric, agg, op, value: bound, measured: value ?? null }
     return relativeTo === undefined ? about : { ...about, relative_to: relativeTo, before: before ?? null }
   }

@@ -22,7 +22,7 @@ export interface FirmwareState {
 }
 
 /** A job that could start. */
-export interface Candidate {
+export interface StartCandidate {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
   readonly grants: number
@@ -30,7 +30,7 @@ export interface Candidate {
 }
 
 /** A job that has a slot. */
-export interface Holder {
+export interface SlotHolder {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
   readonly grants: number
@@ -38,7 +38,7 @@ export interface Holder {
 }
 
 /** A job that has to be rolled back once there is a slot for it. */
-export interface Returner {
+export interface RollbackCandidate {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
   readonly version: string | undefined
@@ -55,13 +55,13 @@ export interface JobTally {
   readonly succeeded: number
   /** How many could start. `candidates` names them up to a limit. */
   readonly ready: number
-  readonly candidates: readonly Candidate[]
-  readonly holders: readonly Holder[]
-  readonly returners: readonly Returner[]
-  /** Devices that can still be told to stop. */
+  readonly candidates: readonly StartCandidate[]
+  readonly holders: readonly SlotHolder[]
+  readonly returners: readonly RollbackCandidate[]
+  /** Devices whose job can still be cancelled. */
   readonly stoppable: readonly DeviceId[]
   /** Devices that succeeded, up to a limit. */
-  readonly proved: readonly Returner[]
+  readonly proved: readonly RollbackCandidate[]
   /** Devices that succeeded and are not well: offline, or in error. */
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
@@ -119,11 +119,11 @@ function noteAlerts(alerting: OpenTally['alerting'], { deviceId, alertsAt }: Fir
 type OpenTally = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   counts: Partial<Record<JobStatus, number>>
   held: Partial<Record<HeldReason, number>>
-  candidates: Candidate[]
-  holders: Holder[]
-  returners: Returner[]
+  candidates: StartCandidate[]
+  holders: SlotHolder[]
+  returners: RollbackCandidate[]
   stoppable: DeviceId[]
-  proved: Returner[]
+  proved: RollbackCandidate[]
   offline: DeviceId[]
   inError: DeviceId[]
   alerting: { warning: DeviceId[]; critical: DeviceId[] }

@@ -42,19 +42,19 @@ export function difference(before: JsonObject, after: JsonObject): JsonObject {
 }
 
 /** Returns what `desired` has and `reported` lacks or has differently. Extra leaves in `reported` do not matter. */
-export function lacking(desired: JsonObject, reported: JsonObject): JsonObject {
+export function computeDelta(desired: JsonObject, reported: JsonObject): JsonObject {
   const delta: Record<string, Json> = {}
   for (const key of Object.keys(desired)) {
-    const missing = lackingValue(own(desired, key), own(reported, key))
+    const missing = deltaValue(own(desired, key), own(reported, key))
     if (missing !== undefined) put(delta, key, missing)
   }
   return delta
 }
 
-export function lackingValue(wanted: Json | undefined, has: Json | undefined): Json | undefined {
+export function deltaValue(wanted: Json | undefined, has: Json | undefined): Json | undefined {
   if (wanted === has) return undefined
   if (isObject(wanted) && isObject(has)) {
-    const inner = lacking(wanted, has)
+    const inner = computeDelta(wanted, has)
     return isEmpty(inner) ? undefined : inner
   }
   return isEqual(wanted, has) ? undefined : wanted

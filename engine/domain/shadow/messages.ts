@@ -18,7 +18,7 @@ import type { ShadowRefusal } from './write.ts'
 export function desiredMessage(shadow: Shadow, now: Millis): DownlinkMessage {
   const { state, metadata } = shadowDelta(shadow)
   const body = { version: shadow.version, state, metadata, timestamp: toIso(shadow.updatedAt ?? now) }
-  return fitting('shadow/desired', body, { retain: true })
+  return withinSizeLimit('shadow/desired', body, { retain: true })
 }
 
 export function acceptedMessage(
@@ -63,12 +63,16 @@ export function documentMessage(
   { now, clientToken }: { readonly now: Millis; readonly clientToken?: string | undefined },
 ): DownlinkMessage {
   const body = { ...toDocument(deviceId, shadow), timestamp: toIso(now), ...tokenOf(clientToken) }
-  return fitting('shadow/get/accepted', body)
+  return withinSizeLimit('shadow/get/accepted', body)
 }
 
 /** Leaves the metadata out if the message would be too large: ten thousand tiny leaves have more metadata than
  *  state. */
-function fitting(suffix: string, body: JsonObject, options?: { readonly retain: boolean }): DownlinkMessage {
+function withinSizeLimit(
+  suffix: string,
+  body: JsonObject,
+  options?: { readonly retain: boolean },
+): DownlinkMessage {
   const message = toDownlink(suffix, body, options)
   if (message.payload.length <= LIMITS.payloadBytesMax) return message
   const { metadata: _, ...rest } = body

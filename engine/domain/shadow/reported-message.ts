@@ -1,7 +1,7 @@
 // A device's message on `shadow/reported`: its fields, or an envelope with a version.
-import { Buffer, isUtf8 } from 'node:buffer'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
+import { parseJsonPayload } from '../json-payload.ts'
 import type { ShadowRefusal } from './write.ts'
 
 export type ReportedMessage =
@@ -23,7 +23,7 @@ const ENVELOPE: ReadonlySet<string> = new Set(['state', 'version', 'client_token
 
 export function readReported(payload: Uint8Array): ReportedMessage {
   if (payload.length === 0) return { kind: 'cleared' }
-  const json = isUtf8(payload) ? parse(payload) : undefined
+  const json = parseJsonPayload(payload)
   if (json === undefined) return refuse('BAD_REQUEST', 'not JSON in UTF-8')
   if (!isObject(json)) return refuse('VALIDATION_FAILED', 'a report is a JSON object')
   const state = Object.hasOwn(json, 'state') ? json['state'] : undefined
@@ -49,19 +49,10 @@ export function readReported(payload: Uint8Array): ReportedMessage {
 
 /** The client token of a message on `shadow/get`, which may also be empty. Unreadable messages have no token. */
 export function clientTokenOf(payload: Uint8Array): string | undefined {
-  const json = payload.length > 0 && isUtf8(payload) ? parse(payload) : undefined
+  const json = parseJsonPayload(payload)
   if (!isObject(json) || !Object.hasOwn(json, 'client_token')) return undefined
   const token = json['client_token'] ?? null
   return isToken(token) ? token : undefined
-}
-
-function parse(payload: Uint8Array): Json | undefined {
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))
-  } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
-    return undefined
-  }
 }
 
 function isVersion(value: Json): value is number {

@@ -6,7 +6,7 @@ import { LIMITS } from '../../limits.ts'
 
 const HALF_PAIR = /\p{Surrogate}/u
 
-interface Place {
+interface StateNode {
   readonly value: Json
   readonly path: string
   readonly depth: number
@@ -15,9 +15,9 @@ interface Place {
 /** Returns the first mistakes, or none. */
 export function checkState(state: JsonObject): readonly FieldError[] {
   const errors: FieldError[] = []
-  const open: Place[] = [{ value: state, path: '', depth: 1 }]
-  for (let place = open.pop(); place !== undefined; place = open.pop()) {
-    const { value, path, depth } = place
+  const pending: StateNode[] = [{ value: state, path: '', depth: 1 }]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    const { value, path, depth } = node
     if (errors.length >= LIMITS.validationErrorsMax) break
     if (typeof value === 'number' && !Number.isFinite(value))
       errors.push({ path, code: 'OUT_OF_RANGE', message: 'is not a finite number' })
@@ -26,18 +26,18 @@ export function checkState(state: JsonObject): readonly FieldError[] {
     else if (typeof value === 'object' && value !== null) {
       if (depth > LIMITS.shadowDepthMax)
         errors.push({ path, code: 'TOO_DEEP', message: `is nested deeper than ${LIMITS.shadowDepthMax}` })
-      else openUp(place, open, errors)
+      else pushChildren(node, pending, errors)
     }
   }
   return errors
 }
 
-function openUp({ value, path, depth }: Place, open: Place[], errors: FieldError[]): void {
+function pushChildren({ value, path, depth }: StateNode, pending: StateNode[], errors: FieldError[]): void {
   const isArray = Array.isArray(value)
   for (const [key, inner] of Object.entries(value ?? {})) {
     const pointer = `${path}/${key.slice(0, LIMITS.shadowKeyCharsMax).replace(/~/g, '~0').replace(/\//g, '~1')}`
     const mistake = isArray ? undefined : keyMistake(key)
-    if (mistake === undefined) open.push({ value: inner, path: pointer, depth: depth + 1 })
+    if (mistake === undefined) pending.push({ value: inner, path: pointer, depth: depth + 1 })
     else if (errors.length < LIMITS.validationErrorsMax) errors.push({ path: pointer, ...mistake })
   }
 }

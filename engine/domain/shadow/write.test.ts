@@ -93,10 +93,10 @@ test('a write that expects an old version is refused with the current version an
 })
 
 test('a write says whether the delta changed', () => {
-  const { shadow, deltaMoved } = changed(want(NEW_SHADOW, { a: 1 }))
+  const { shadow, deltaChanged: deltaMoved } = changed(want(NEW_SHADOW, { a: 1 }))
   expect(deltaMoved).toBe(true)
-  expect(changed(say(shadow, { battery: 80 })).deltaMoved).toBe(false)
-  expect(changed(say(shadow, { a: 1 })).deltaMoved).toBe(true)
+  expect(changed(say(shadow, { battery: 80 })).deltaChanged).toBe(false)
+  expect(changed(say(shadow, { a: 1 })).deltaChanged).toBe(true)
 })
 
 test('a state over the limit is refused with its side and size, however small the patch', () => {

@@ -12,7 +12,7 @@ import { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
-import { isDeltaMoved, shadowDelta } from './delta.ts'
+import { isDeltaMoved as isDeltaChanged, shadowDelta } from './delta.ts'
 import { EMPTY } from './json-object.ts'
 import { stampLeaves } from './leaf-times.ts'
 import { difference, merge } from './merge.ts'
@@ -25,7 +25,7 @@ export type ShadowOutcome =
       readonly shadow: Shadow
       readonly change: ShadowChange
       /** True if the delta differs from the one that the device was last sent. */
-      readonly deltaMoved: boolean
+      readonly deltaChanged: boolean
     }
   | { readonly kind: 'unchanged'; readonly shadow: Shadow }
   | ShadowRefusal
@@ -93,7 +93,7 @@ function write(
     kind: 'changed',
     shadow: changed,
     change: { version, at: now, section, by, patch: effective, previous, requestId },
-    deltaMoved: isDeltaMoved(shadow, changed, effective),
+    deltaChanged: isDeltaChanged(shadow, changed, effective),
   }
 }
 

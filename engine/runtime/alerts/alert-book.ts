@@ -4,7 +4,7 @@ import type { RuleId } from '../../../schemas/ids.ts'
 import type { Rule } from '../../domain/alert/rule.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { Silence } from '../../domain/alert/silence.ts'
-import { withChanges } from '../../domain/alert/type-rules.ts'
+import { withSavedChanges } from '../../domain/alert/type-rules.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Documents } from '../../ports/documents.ts'
@@ -105,7 +105,7 @@ export class AlertBook {
     const own = [...this.#rules.values()].filter(({ source }) => source === 'api')
     const ofTypes = this.#ports.typeRules.map((rule) => {
       const kept = this.#rules.get(rule.rule_id)
-      return kept === undefined ? rule : withChanges(rule, kept)
+      return kept === undefined ? rule : withSavedChanges(rule, kept)
     })
     const age = (a: Rule, b: Rule) =>
       a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.rule_id < b.rule_id ? -1 : 1

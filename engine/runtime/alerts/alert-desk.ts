@@ -4,7 +4,13 @@ import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
 import { isFleetCondition } from '../../domain/alert/fleet-scope.ts'
 import { leavesOf } from '../../domain/alert/leaves.ts'
-import { createRule, type Rule, type RuleOutcome, replaceRule, toWish } from '../../domain/alert/rule.ts'
+import {
+  createRule,
+  type Rule,
+  type RuleOutcome,
+  replaceRule,
+  toRuleRequest,
+} from '../../domain/alert/rule.ts'
 import { TYPE_RULE_FIELDS } from '../../domain/alert/type-rules.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -104,7 +110,7 @@ export class AlertDesk {
         return refused('RULE_OF_TYPE', { rule_id: id, fields: fixed, allowed: TYPE_RULE_FIELDS })
     }
     // The schema of a whole wish makes sure that nothing is missing.
-    const whole = (isWhole ? wish : { ...toWish(before), ...wish }) as RuleWishBody
+    const whole = (isWhole ? wish : { ...toRuleRequest(before), ...wish }) as RuleWishBody
     const outcome = replaceRule(before, whole, clock.now())
     return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule, before)
   }

@@ -5,7 +5,7 @@ import {
   type ChannelHealth,
   type ChannelSettings,
   HEALTHY,
-  shownState,
+  publicState,
 } from '../../domain/alert/channel.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
@@ -169,7 +169,7 @@ export class ChannelBook {
     await this.#write(channel.id, packr.pack(channel))
     const before = this.#channels.get(channel.id)
     this.#channels.set(channel.id, channel)
-    if (before !== undefined && shownState(before) !== shownState(channel)) this.#ports.moved(channel)
+    if (before !== undefined && publicState(before) !== publicState(channel)) this.#ports.moved(channel)
     return { kind: 'channel', channel }
   }
 

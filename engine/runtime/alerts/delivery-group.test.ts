@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AlertId, ChannelId } from '../../../schemas/ids.ts'
-import { beginDelivery, type Item } from '../../domain/alert/delivery.ts'
+import { beginDelivery, type NotificationItem } from '../../domain/alert/delivery.ts'
 import { DeliveryGroup } from './delivery-group.ts'
 import { aNotice, START } from './testing/notifier-world.ts'
 
@@ -63,7 +63,7 @@ function expectIt(group: DeliveryGroup, members: readonly AlertId[], told: reado
   expect(delivery.told.map(({ alert }) => alert['alert_id'])).toEqual(told)
 }
 
-function item(alert: number): Item {
+function item(alert: number): NotificationItem {
   const notice = aNotice({ alertId: AlertId(`alt_${alert}`) })
   const { event, ruleId, ruleName, severity, message, device } = notice
   return {

@@ -4,10 +4,10 @@ import type { AlertId } from '../../../schemas/ids.ts'
 import {
   type Delivery,
   type DeliveryMember,
-  type Item,
   memberOf,
-  toldWith,
-  toldWithout,
+  type NotificationItem,
+  withNamedAlert,
+  withoutNamedAlerts,
 } from '../../domain/alert/delivery.ts'
 
 export class DeliveryGroup {
@@ -44,11 +44,11 @@ export class DeliveryGroup {
     return this.#delivery
   }
 
-  join(item: Item): void {
+  join(item: NotificationItem): void {
     const member = memberOf(item)
     const members = this.#members()
     members.set(member.alertId, [...(members.get(member.alertId) ?? []), member])
-    this.#told = toldWith(this.#told, item)
+    this.#told = withNamedAlert(this.#told, item)
     this.#size++
     this.#isChanged = true
   }
@@ -58,7 +58,7 @@ export class DeliveryGroup {
     const members = this.#members()
     this.#size -= members.get(alertId)?.length ?? 0
     members.delete(alertId)
-    this.#told = toldWithout(this.#told, new Set([alertId]))
+    this.#told = withoutNamedAlerts(this.#told, new Set([alertId]))
     this.#isChanged = true
   }
 

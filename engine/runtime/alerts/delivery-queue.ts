@@ -4,15 +4,15 @@
 //     before anybody was told of it makes one message.
 // - While a delivery is in flight, other news about its alerts waits.
 import type { AlertId, Millis } from '../../../schemas/ids.ts'
-import { type Channel, isOpen } from '../../domain/alert/channel.ts'
+import { type Channel, isActive } from '../../domain/alert/channel.ts'
 import {
   beginDelivery,
   type Delivery,
   DIGEST,
   dueAtOf,
-  foldDeliveries,
-  type Item,
   keyOf,
+  type NotificationItem,
+  toDigest,
   withoutAlerts,
 } from '../../domain/alert/delivery.ts'
 import { LIMITS } from '../../limits.ts'
@@ -71,7 +71,7 @@ export class DeliveryQueue {
   }
 
   /** Returns false if the item was dropped. */
-  add(item: Item, channel: Channel, now: Millis): boolean {
+  add(item: NotificationItem, channel: Channel, now: Millis): boolean {
     const { alertId, event } = item.notice
     const waitingIn = this.#waiting.get(alertId)
     if (waitingIn !== undefined) {
@@ -110,7 +110,7 @@ export class DeliveryQueue {
     now: Millis,
     { isSaved, room }: { readonly isSaved: (id: string) => boolean; readonly room: number },
   ): readonly Delivery[] {
-    if (now < this.#quietUntil || !isOpen(channel)) return []
+    if (now < this.#quietUntil || !isActive(channel)) return []
     const due = this.#dueAt(now)
     if (due.length === 0) return []
     if (channel.health.state === 'failing') return this.#probe(due, now, isSaved)
@@ -215,7 +215,7 @@ export class DeliveryQueue {
       if (delivery !== waiting) this.#listener.ended(delivery.id, undefined)
     }
     const dueAt = waiting?.dueAt ?? (Math.max(now, this.#digestAt + LIMITS.digestEveryMs) as Millis)
-    const digest = foldDeliveries(all, { now, dueAt })
+    const digest = toDigest(all, { now, dueAt })
     this.#digestAt = dueAt
     this.#put(digest)
     this.#joinable.set(DIGEST, digest.id)
@@ -266,7 +266,7 @@ export class DeliveryQueue {
   }
 
   /** Drops a repeat, or else a delivery with severity `info`. Critical alerts are accepted even without room. */
-  #makeRoomFor({ notice }: Item): boolean {
+  #makeRoomFor({ notice }: NotificationItem): boolean {
     const isLesser = [
       ({ event }: DeliveryGroup['head']) => event === 'repeat',
       ({ severity, event }: DeliveryGroup['head']) => severity === 'info' && event !== 'digest',

@@ -9,7 +9,8 @@
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
-import { type AlertAct, act } from '../../domain/alert/acts.ts'
+import { type AlertAct, applyAct } from '../../domain/alert/acts.ts'
+import { isInGroups, matchesQuery, sortAlerts } from '../../domain/alert/alert-results.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import {
@@ -21,10 +22,9 @@ import {
   newFleetInstance,
 } from '../../domain/alert/fleet-instance.ts'
 import { groupLevelOf, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
-import { fleetSights, groupsOf, type LeafSight } from '../../domain/alert/fleet-truth.ts'
-import { fitsQuery, inOrder, isInGroups } from '../../domain/alert/found.ts'
-import { fullCounts, fullRule } from '../../domain/alert/full-rule.ts'
+import { fleetLeafResults, groupsOf, type LeafResult } from '../../domain/alert/fleet-truth.ts'
 import { TRUTH } from '../../domain/alert/leaf-truth.ts'
+import { overflowCounts, overflowRule } from '../../domain/alert/overflow-rule.ts'
 import { RuleBook } from '../../domain/alert/rule-book.ts'
 import type { Author } from '../../domain/shadow/record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -70,7 +70,7 @@ export class FleetAlerts {
   readonly #ports: FleetAlertsPorts
   readonly #instances = new Map<string, FleetInstance>()
   /** The last values of each leaf, for display. They change without being saved. */
-  readonly #sights = new Map<string, readonly LeafSight[]>()
+  readonly #sights = new Map<string, readonly LeafResult[]>()
   readonly #summedAt = new Map<string, number>()
   #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
   #turn: Promise<unknown> = Promise.resolve()
@@ -115,8 +115,8 @@ export class FleetAlerts {
     const found = [...this.#instances.values()]
       .filter(({ place }) => isInGroups(place, query))
       .flatMap((instance) => fleetBodies(instance, this.#about(instance, now)))
-      .filter((body) => fitsQuery(body, query))
-    return { total: found.length, alerts: inOrder(found, query) }
+      .filter((body) => matchesQuery(body, query))
+    return { total: found.length, alerts: sortAlerts(found, query) }
   }
 
   counts(within: readonly string[] | undefined): AlertCounts {
@@ -136,7 +136,7 @@ export class FleetAlerts {
     )
     if (instance === undefined)
       return { kind: 'refused', code: 'NOT_FOUND', detail: { message: 'no such alert' } }
-    const outcome = act(instance.alerts, id, wish, { by: by.id, now: this.#ports.clock.now() })
+    const outcome = applyAct(instance.alerts, id, wish, { by: by.id, now: this.#ports.clock.now() })
     if (outcome.kind === 'refused') return outcome
     const { alerts, move } = outcome
     if (move === undefined) return { kind: 'acted' }
@@ -156,7 +156,11 @@ export class FleetAlerts {
       for (const rule of this.#rules.fleet)
         if (!rule.leaves.some(isDeploymentLeaf)) judged.push(...this.#judgeCounted(rule, counts))
       judged.push(
-        ...this.#judgeOne(FULL, '', fleetSights(FULL, fullCounts(counts), { group: '', before: [] })),
+        ...this.#judgeOne(
+          FULL,
+          '',
+          fleetLeafResults(FULL, overflowCounts(counts), { group: '', before: [] }),
+        ),
       )
     }
     for (const rule of this.#rules.fleet)
@@ -198,14 +202,14 @@ export class FleetAlerts {
       const before = this.#instances.get(fleetKey(rule.id, group))
       const isNew = before === undefined
       if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
-      const sights = fleetSights(rule, found, { group, before: before?.truths ?? [] })
+      const sights = fleetLeafResults(rule, found, { group, before: before?.truths ?? [] })
       // An instance whose leaves were never true is not kept.
       if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
       return this.#judgeOne(rule, group, sights)
     })
   }
 
-  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafSight[]): readonly InstanceChange[] {
+  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafResult[]): readonly InstanceChange[] {
     const before = this.#instanceOf(rule, group)
     this.#seen(before, leaves)
     const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
@@ -226,7 +230,7 @@ export class FleetAlerts {
       const seen = [...instance.seen.filter((key) => all.some((each) => each.key === key)), failure.key]
       instance = { ...instance, seen }
       if (!isCovered) continue
-      const sight: LeafSight = { truth: TRUTH.yes, value: failure.what, isNoData: false }
+      const sight: LeafResult = { truth: TRUTH.yes, value: failure.summary, isNoData: false }
       this.#seen(before, [sight])
       const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
       instance = after.instance
@@ -310,7 +314,7 @@ export class FleetAlerts {
     return newFleetInstance(rule, group, group === '' ? named : group)
   }
 
-  #occasion(rule: CompiledRule, instance: FleetInstance, leaves: readonly LeafSight[], isEvent: boolean) {
+  #occasion(rule: CompiledRule, instance: FleetInstance, leaves: readonly LeafResult[], isEvent: boolean) {
     const now = this.#now()
     const about = { ...this.#about(instance, toMillis(now)), rule }
     return {
@@ -332,7 +336,7 @@ export class FleetAlerts {
   }
 
   /** Keeps the newest value of each leaf. A leaf without a value keeps its previous one. */
-  #seen({ ruleId, group }: FleetInstance, leaves: readonly LeafSight[]): void {
+  #seen({ ruleId, group }: FleetInstance, leaves: readonly LeafResult[]): void {
     const key = fleetKey(ruleId, group)
     const before = this.#sights.get(key)
     this.#sights.set(
@@ -363,7 +367,7 @@ interface InstanceChange {
   readonly by?: Author
 }
 
-const FULL = fullRule()
+const FULL = overflowRule()
 
 /** If there is a negation, the condition may be true although no leaf is. */
 function hasNegation({ rule }: CompiledRule): boolean {

@@ -4,13 +4,13 @@ import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertSeverity, AlertState } from '../../../schemas/vocabulary.ts'
+import { countSeverity, mergeAlertCounts, NO_ALERT_COUNTS } from '../../domain/alert/alert-results.ts'
 import { type Alert, type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
-import { type AlertPlace, alertBody, alertMessage, noticeOf } from '../../domain/alert/body.ts'
+import { type AlertSource, alertBody, alertMessage, noticeOf } from '../../domain/alert/body.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
 import { type Move, phaseOf } from '../../domain/alert/decide.ts'
 import type { FleetInstance } from '../../domain/alert/fleet-instance.ts'
-import type { LeafSight } from '../../domain/alert/fleet-truth.ts'
-import { counted, joinedCounts, NOTHING_COUNTED } from '../../domain/alert/found.ts'
+import type { LeafResult } from '../../domain/alert/fleet-truth.ts'
 import { TRUTH } from '../../domain/alert/leaf-truth.ts'
 import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
 import { pendingBody } from '../../domain/alert/pending-body.ts'
@@ -27,13 +27,13 @@ import { versionOf } from '../shard/history-rows.ts'
 export interface FleetAbout {
   readonly rule: CompiledRule | undefined
   readonly now: Millis
-  readonly sights: readonly LeafSight[] | undefined
+  readonly sights: readonly LeafResult[] | undefined
   readonly silences: readonly CompiledSilence[]
   /** Whether the other rule fires for the same group. */
   readonly isFiring: (id: RuleId) => boolean
 }
 
-function placeOf({ place }: Pick<FleetInstance, 'place'>): AlertPlace {
+function placeOf({ place }: Pick<FleetInstance, 'place'>): AlertSource {
   return { id: undefined, name: place ?? 'fleet', type: '', group: place }
 }
 
@@ -49,7 +49,7 @@ export function fleetMutedBy(
   }
   return (severity) => [
     ...silences
-      .filter((silence) => silence.matches(member, ruleId, severity) && silence.at(now).isInside)
+      .filter((silence) => silence.matches(member, ruleId, severity) && silence.stateAt(now).isInside)
       .map(({ id }) => `silence:${id}`),
     ...(rule?.rule.inhibited_by ?? []).filter((id) => isFiring(id as RuleId)).map((id) => `rule:${id}`),
   ]
@@ -73,19 +73,19 @@ export function fleetBodies(instance: FleetInstance, about: FleetAbout): readonl
 export function fleetCountsOf(
   all: readonly ({ readonly instance: FleetInstance } & FleetAbout)[],
 ): AlertCounts {
-  return joinedCounts(
+  return mergeAlertCounts(
     all.map(({ instance, ...about }): AlertCounts => {
       const { ruleId, place = '', alerts } = instance
       const phase = phaseIn(instance, about)
       const open = openOf(alerts, ruleId)
-      if (phase === 'inactive') return NOTHING_COUNTED
+      if (phase === 'inactive') return NO_ALERT_COUNTS
       const severity = open?.severity ?? about.rule?.rule.severity ?? 'warning'
       const isFiring = phase === 'firing' ? 1 : 0
       const isPending = phase === 'pending' ? 1 : 0
       return {
-        ...NOTHING_COUNTED,
-        byState: { ...NOTHING_COUNTED.byState, [phase]: counted(undefined, severity) },
-        byGroup: open === undefined ? {} : { [place]: counted(undefined, severity) },
+        ...NO_ALERT_COUNTS,
+        byState: { ...NO_ALERT_COUNTS.byState, [phase]: countSeverity(undefined, severity) },
+        byGroup: open === undefined ? {} : { [place]: countSeverity(undefined, severity) },
         byRule: { [ruleId]: { firing: isFiring, pending: isPending } },
       }
     }),

@@ -1,6 +1,6 @@
 // The channels and the notifier together: the leader's duty, and the answers to the API's calls.
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
-import { type Channel, shownState } from '../../domain/alert/channel.ts'
+import { type Channel, publicState } from '../../domain/alert/channel.ts'
 import {
   beginDelivery,
   type Delivery,
@@ -41,7 +41,7 @@ const MINUTE_MS = 60_000
 
 function channelMoved(channel: Channel, at: Millis): FeedEvent {
   const { id, name, severity, group, target } = channel
-  const news = { id, name, severity, group, type: target.kind, state: shownState(channel) }
+  const news = { id, name, severity, group, type: target.kind, state: publicState(channel) }
   return { kind: 'alert_channel', event: 'channel.state', deviceId: FLEET, at, channel: news }
 }
 

@@ -6,18 +6,18 @@
 // N2. A channel is told that an alert resolved if, and only if, it was told that the alert fires.
 import type { AlertId, ChannelId } from '../../../schemas/ids.ts'
 import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'
-import { type Channel, healthAfter, isOpen, takes } from '../../domain/alert/channel.ts'
+import { acceptsNotice, type Channel, healthAfter, isActive } from '../../domain/alert/channel.ts'
 import {
-  afterAttempt,
-  begunAgain,
+  applyAttempt,
   type Delivery,
   errorCodeOf,
-  type Item,
   isFinal,
+  type NotificationItem,
+  restartDelivery,
   type SendResult,
   toFallback,
 } from '../../domain/alert/delivery.ts'
-import type { ToldAlert } from '../../domain/alert/message.ts'
+import type { MessageAlert } from '../../domain/alert/message.ts'
 import { decodeNotice, type Notice } from '../../domain/alert/notice.ts'
 import { LIMITS } from '../../limits.ts'
 import type { ChannelNotice } from '../../ports/alert-channels.ts'
@@ -124,7 +124,7 @@ export class Notifier {
     const delivery = await kept.read(id)
     if (delivery === undefined || book.get(delivery.channelId) === undefined) return undefined
     if (!isFinal(delivery)) return delivery
-    const again = begunAgain(delivery, clock.now())
+    const again = restartDelivery(delivery, clock.now())
     this.#queueOf(delivery.channelId).put(again)
     await this.#saved()
     return again
@@ -179,7 +179,7 @@ export class Notifier {
     }
     if (!this.#taken.take(notice)) return
     const toldAlert = () => this.#toldAlert(notice)
-    const item: Item = {
+    const item: NotificationItem = {
       notice,
       get told() {
         return toldAlert()
@@ -189,18 +189,18 @@ export class Notifier {
     else if (notice.suppressedBy.length === 0) this.#enqueueNews(item)
   }
 
-  #enqueueNews(item: Item): void {
+  #enqueueNews(item: NotificationItem): void {
     const { kept } = this.#ports
     const { notice } = item
     const told = new Set(kept.toldOf(notice.alertId))
     for (const channel of this.#ports.book.all()) {
-      if (takes(channel, notice)) this.#add(item, channel, told)
+      if (acceptsNotice(channel, notice)) this.#add(item, channel, told)
     }
     kept.tell(notice.alertId, told)
   }
 
   /** Tells the end to each channel that was or will be told that the alert fires, whatever the rule says now (N2). */
-  #enqueueEnd(item: Item): void {
+  #enqueueEnd(item: NotificationItem): void {
     const { kept, book, clock } = this.#ports
     const { alertId, sendResolved } = item.notice
     for (const id of kept.toldOf(alertId)) {
@@ -211,7 +211,7 @@ export class Notifier {
     kept.tell(alertId, new Set())
   }
 
-  #add(item: Item, channel: Channel, told: Set<ChannelId>): void {
+  #add(item: NotificationItem, channel: Channel, told: Set<ChannelId>): void {
     const { clock, book } = this.#ports
     const isQueued = this.#queueOf(channel.id).add(item, channel, clock.now())
     if (isQueued) told.add(channel.id)
@@ -228,7 +228,7 @@ export class Notifier {
     for (const [id, queue] of this.#queues) {
       if (queue.size === 0) continue
       const channel = book.get(id)
-      if (channel === undefined || !isOpen(channel)) {
+      if (channel === undefined || !isActive(channel)) {
         queue.drop(now)
         continue
       }
@@ -256,7 +256,7 @@ export class Notifier {
     // The channel may have been edited while the delivery was in flight.
     const health = book.get(channel.id)?.health ?? channel.health
     const isFailing = health.state === 'failing'
-    const after = afterAttempt(delivery, result, { startedAt, now, latencyMs, dice: dice(), isFailing })
+    const after = applyAttempt(delivery, result, { startedAt, now, latencyMs, dice: dice(), isFailing })
     queue.settle(after.delivery, after.outcome !== 'retry')
     const seconds = after.outcome === 'delivered' ? (now - delivery.createdAt) / 1_000 : undefined
     signal({
@@ -290,7 +290,7 @@ export class Notifier {
 
   #fallbackOf({ fallbackChannelId }: Channel): Channel | undefined {
     const fallback = fallbackChannelId === undefined ? undefined : this.#ports.book.get(fallbackChannelId)
-    return fallback !== undefined && isOpen(fallback) ? fallback : undefined
+    return fallback !== undefined && isActive(fallback) ? fallback : undefined
   }
 
   async #judgeHealth(
@@ -328,7 +328,7 @@ export class Notifier {
     return queue
   }
 
-  #toldAlert(notice: Notice): ToldAlert {
+  #toldAlert(notice: Notice): MessageAlert {
     const { event, ruleId, ruleName, severity, message, alert, device, alertId } = notice
     const { links } = this.#ports
     const link = device === undefined ? links.alert(alertId) : links.device(device.id)

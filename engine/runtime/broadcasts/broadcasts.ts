@@ -112,7 +112,7 @@ export class Broadcasts {
     if (expectedTotal !== members.length) return targetChanged(expectedTotal, members.length)
     const outcome = createBroadcast({ group, target: chosen?.target, ...wish }, members, { id, by, now })
     if (outcome.kind === 'refused') return outcome
-    const { broadcast, wishes } = outcome
+    const { broadcast, requests: wishes } = outcome
     const takers = wishes.map(({ deviceId }) => deviceId)
     const saved = await this.#book.add(broadcast, takers)
     this.#unsettled.set(id, endOf(broadcast))

@@ -2,7 +2,12 @@
 
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { chunks } from '../../domain/chunks.ts'
-import { type Aspirant, blockedBy, missingCanaries, toMembers } from '../../domain/ota/admission.ts'
+import {
+  type AdmissionCandidate,
+  blockedDevices,
+  missingCanaries,
+  toMembers,
+} from '../../domain/ota/admission.ts'
 import { deadlineOf, type Members } from '../../domain/ota/deployment.ts'
 import { hasWindow } from '../../domain/ota/start-window.ts'
 import { LIMITS } from '../../limits.ts'
@@ -16,7 +21,7 @@ import type { OrchestratorPorts } from './orchestrator.ts'
 export interface Admission {
   readonly kind: 'admitted'
   readonly record: FirmwareRecord
-  readonly aspirants: readonly Aspirant[]
+  readonly aspirants: readonly AdmissionCandidate[]
   readonly members: Members
   readonly now: Millis
 }
@@ -56,12 +61,12 @@ export class DeploymentAdmission {
       return refused('LIMIT_REACHED', { limit: this.#membersMax, message })
     }
     const aspirants = await this.#aspirants(ids)
-    const blocked = spec.force && !request.mayPassBlocks ? blockedBy(aspirants, record, now) : []
+    const blocked = spec.force && !request.mayPassBlocks ? blockedDevices(aspirants, record, now) : []
     if (blocked.length > 0) {
       const message = `this firmware failed on ${named(blocked)}, and only an admin may send it there again`
       return refused('FORBIDDEN', { message })
     }
-    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
+    const members = toMembers(aspirants, record, { id, spec, isRollback: kind === 'rollback', now })
     const missing = missingCanaries(spec, members)
     if (missing.length > 0)
       return invalid('/canary/devices', `${named(missing)} would not get this firmware and can be no canary`)
@@ -94,8 +99,8 @@ export class DeploymentAdmission {
       : this.#ports.store.devices.matching(members.filter)
   }
 
-  async #aspirants(ids: readonly DeviceId[]): Promise<readonly Aspirant[]> {
-    const aspirants: Aspirant[] = []
+  async #aspirants(ids: readonly DeviceId[]): Promise<readonly AdmissionCandidate[]> {
+    const aspirants: AdmissionCandidate[] = []
     for (const some of chunks(ids, LIMITS.otaStatesAtOnce))
       for (const state of await this.#ports.firmwareOf(some)) {
         const type = state && this.#ports.store.devices.get(state.deviceId)?.type

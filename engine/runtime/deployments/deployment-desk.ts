@@ -4,7 +4,7 @@ import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../..
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
 import { chunks } from '../../domain/chunks.ts'
-import type { Aspirant } from '../../domain/ota/admission.ts'
+import type { AdmissionCandidate } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
   deadlineOf,
@@ -13,7 +13,7 @@ import {
   type OtaSkipReason,
   type Stage,
 } from '../../domain/ota/deployment.ts'
-import { moved, next } from '../../domain/ota/deployment-progress.ts'
+import { toNextStage, withStatus } from '../../domain/ota/deployment-progress.ts'
 import { isEarly } from '../../domain/ota/job-table.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
@@ -121,7 +121,7 @@ export class DeploymentDesk {
         const { status } = deployment
         if (!isMeant(deployment) || (status !== 'pending' && status !== 'in_progress')) continue
         const now = this.#ports.clock.now()
-        await this.#orchestrator.change(moved(deployment, 'paused', now, 'firmware_unavailable'))
+        await this.#orchestrator.change(withStatus(deployment, 'paused', now, 'firmware_unavailable'))
       }
     })
   }
@@ -203,7 +203,7 @@ export class DeploymentDesk {
   }
 
   /** Cancels older jobs that have not begun. A rollback also cancels jobs that have begun but changed nothing yet. */
-  async #supersede(aspirants: readonly Aspirant[], withRunning: boolean): Promise<void> {
+  async #supersede(aspirants: readonly AdmissionCandidate[], withRunning: boolean): Promise<void> {
     for (const { state } of aspirants)
       for (const { plan, status, isGranted } of state.firmware.jobs)
         if (withRunning ? isEarly(status) : status === 'pending' && !isGranted)
@@ -289,15 +289,15 @@ function allowedActions({ status, statusReason }: Deployment): readonly Deployme
 
 function acted(deployment: Deployment, action: DeploymentAction, now: Millis): Deployment {
   const { status, statusReason, startedAt } = deployment
-  if (action === 'cancel') return moved(deployment, 'cancelled', now, 'user')
-  if (action === 'pause') return moved(deployment, 'paused', now, 'user')
+  if (action === 'cancel') return withStatus(deployment, 'cancelled', now, 'user')
+  if (action === 'pause') return withStatus(deployment, 'paused', now, 'user')
   const goesOn = status === 'paused' && (statusReason === 'approval' || statusReason === 'gate_failed')
   const stages = deployment.stages.map((stage, i) =>
     // Somebody has just looked at it, so it does not count as stalled for another day.
     i === deployment.stage && stage.state === 'running' ? { ...stage, since: now } : stage,
   )
-  const on = goesOn ? next(deployment, now) : { ...deployment, stages }
-  return moved(on, startedAt === undefined ? 'pending' : 'in_progress', now)
+  const on = goesOn ? toNextStage(deployment, now) : { ...deployment, stages }
+  return withStatus(on, startedAt === undefined ? 'pending' : 'in_progress', now)
 }
 
 function countSkipped({ skipped }: Members): Deployment['skipped'] {

@@ -3,7 +3,7 @@ import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { HeldReason } from '../../../schemas/vocabulary.ts'
 import type { Deployment, Members } from '../../domain/ota/deployment.ts'
 import { countOf, type DeploymentCount } from '../../domain/ota/deployment-count.ts'
-import { startsHeld } from '../../domain/ota/grant-plan.ts'
+import { startHoldReason } from '../../domain/ota/grant-plan.ts'
 import type { JobPlan } from '../../domain/ota/job.ts'
 import type { JobTally } from '../../domain/ota/tally.ts'
 import type { DeploymentState } from '../../ports/deployments.ts'
@@ -109,7 +109,7 @@ export function heldByDeployment(
 ): HeldReason {
   const isStageOver = deployment.stages[deployment.stage]?.state !== 'running'
   const byStage = stage > deployment.stage || isStageOver ? 'stage' : undefined
-  return startsHeld(deployment, now) ?? byStage ?? (isFamilyBusy ? 'gateway' : 'slot')
+  return startHoldReason(deployment, now) ?? byStage ?? (isFamilyBusy ? 'gateway' : 'slot')
 }
 
 function heldOf({ deployment, count, heldByFamily }: Live, now: Millis): DeploymentState['held'] {

@@ -14,7 +14,7 @@ import { chunks } from '../../domain/chunks.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf } from '../../domain/ota/deployment-count.ts'
-import { aborted, advance, recounted } from '../../domain/ota/deployment-progress.ts'
+import { abortDeployment, advance, withFinalCounts } from '../../domain/ota/deployment-progress.ts'
 import { type Grant, planGrants, type RunningDeployment } from '../../domain/ota/grant-plan.ts'
 import type { JobGoal } from '../../domain/ota/job.ts'
 import { type GateQuestion, type GateValue, gateQuestion } from '../../domain/ota/stage-gate.ts'
@@ -131,7 +131,7 @@ export class Orchestrator {
     const live = this.#live.get(id)
     if (live === undefined) return
     const cause = { reason, evidence: {} }
-    await this.change(aborted(live.deployment, live.count, this.#ports.clock.now(), cause))
+    await this.change(abortDeployment(live.deployment, live.count, this.#ports.clock.now(), cause))
   }
 
   openCount(): number {
@@ -201,7 +201,7 @@ export class Orchestrator {
     if (finished.length === 0) return
     const tallies = await this.#ports.tallies(finished.map(({ id }) => id))
     const changed = finished
-      .map((before) => ({ before, after: recounted(before, countOf(before, tallies)) }))
+      .map((before) => ({ before, after: withFinalCounts(before, countOf(before, tallies)) }))
       .filter(({ before, after }) => after !== before)
     if (changed.length > 0) await this.#save(changed.map(({ after }) => after))
   }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
-import type { DescribedDevice } from '../../domain/fleet/device-rows.ts'
+import type { DeviceDescription } from '../../domain/fleet/device-rows.ts'
 import { readHistoryBlock } from '../../domain/history/testing/read-block.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -24,7 +24,7 @@ class RecordingTelemetry extends MemoryTelemetry {
 let time: StandingTime
 let telemetry: RecordingTelemetry
 let facts: Map<string, string>
-let devices: Map<DeviceId, DescribedDevice>
+let devices: Map<DeviceId, DeviceDescription>
 beforeEach(() => {
   time = new StandingTime(1_000)
   telemetry = new RecordingTelemetry()
@@ -34,7 +34,7 @@ beforeEach(() => {
   put('b')
 })
 
-function put(name: string, about: Partial<DescribedDevice> = {}): void {
+function put(name: string, about: Partial<DeviceDescription> = {}): void {
   const id = idOf(name)
   devices.set(id, { id, name, type: 't', status: 'online', group: 'g', tags: [], ...about })
 }

@@ -5,7 +5,7 @@
 // DC2. A row is newer than every row made before it, whatever the clocks of the leaders say: the store keeps the highest
 //      version used.
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
-import { descriptionOf, encodeDevices } from '../../domain/fleet/device-rows.ts'
+import { encodeDevices, toRowBody } from '../../domain/fleet/device-rows.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -63,7 +63,7 @@ export class DeviceCopier {
     const there = devices.matching({})
     for (const id of there) {
       const device = devices.summary(id)
-      const description = device === undefined ? undefined : descriptionOf(device)
+      const description = device === undefined ? undefined : toRowBody(device)
       if (description !== undefined && (isWhole || this.#copied.get(id) !== description))
         fresh.set(id, description)
       if (fresh.size >= LIMITS.devicesCopiedAtOnce) await insert()

@@ -104,7 +104,7 @@ export class LiveFleet implements FleetPort {
   async #ask(): Promise<FleetTable> {
     const parts = await this.#ports.ask(this.#known)
     const table = this.#table ?? new FleetTable(this.#ports.id(), LIMITS.fleetMovesMax)
-    table.take(parts)
+    table.applyParts(parts)
     this.#table = table
     this.#known = Object.fromEntries(parts.map(({ source, version }) => [source, version]))
     this.#pulledAt = this.#ports.clock.ticks()

@@ -1,6 +1,6 @@
 // Alerts as the API of any node uses them. The owners of devices answer about devices, and the leader about the fleet.
 import { isFleetAlertId } from '../../domain/alert/alert-id.ts'
-import { joinedAlerts, joinedCounts } from '../../domain/alert/found.ts'
+import { mergeAlertCounts, mergeMatches } from '../../domain/alert/alert-results.ts'
 import type { AlertsPort } from '../../ports/alerts.ts'
 import type { AlertBook } from '../alerts/alert-book.ts'
 import { LEADING, type Nodes } from './nodes.ts'
@@ -22,11 +22,11 @@ export function ledAlerts({
       const ofDevices = nodes.ask({ kind: 'alerts', query })
       if (query.deviceId !== undefined) return ofDevices
       const ofFleet = nodes.at(LEADING, { kind: 'fleet_alerts', query })
-      return joinedAlerts(await Promise.all([ofDevices, ofFleet]), query)
+      return mergeMatches(await Promise.all([ofDevices, ofFleet]), query)
     },
     async counts(within) {
       const ofFleet = nodes.at(LEADING, { kind: 'fleet_alert_counts', within })
-      return joinedCounts(await Promise.all([nodes.ask({ kind: 'alert_counts', within }), ofFleet]))
+      return mergeAlertCounts(await Promise.all([nodes.ask({ kind: 'alert_counts', within }), ofFleet]))
     },
     actOnFleet: (id, act, by) => nodes.at(LEADING, { kind: 'fleet_alert_act', id, act, by }),
   }

@@ -1,7 +1,7 @@
 // The messages about firmware to devices, created when they are sent.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
 import { type DownlinkMessage, toDownlink } from '../../domain/downlink.ts'
-import type { OtaSend } from '../../domain/ota/job-telling.ts'
+import type { OtaSend } from '../../domain/ota/job-messages.ts'
 import { OTA_SUFFIX } from '../../ports/broker.ts'
 import type { Artifacts, FirmwareRecord, Firmwares } from '../../ports/ota.ts'
 

@@ -2,12 +2,12 @@
 // restores (R7), so they are mutated in place.
 
 import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
-import { openCounts } from '../../domain/alert/found.ts'
+import { countOpenAlerts } from '../../domain/alert/alert-results.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
 import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
-import { remember } from '../../domain/alert/watch-memory.ts'
+import { toMemory } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
-import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
+import { type Device, type DownlinkRoute, type Session, toRecord } from '../../domain/device/record.ts'
 import { activeJob, isUnfinished, runningSha256 } from '../../domain/ota/firmware-jobs.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -149,7 +149,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     connects === undefined ? null : [connects.lastAt, connects.countedUntil],
     actor.origins ?? null,
     actor.wellNames,
-    (actor.watch === undefined ? actor.watchMemory : remember(actor.watch)) ?? null,
+    (actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)) ?? null,
     actor.polling === undefined ? null : [actor.polling.at, actor.polling.timeoutMs],
     actor.formerStatusSessionId ?? null,
   ]
@@ -233,7 +233,7 @@ export function countLetter(actor: Actor, at: Millis): void {
 }
 
 /** How commands reach the device. Undefined while no session is subscribed to them. */
-export function wayOf(actor: Actor): Way | undefined {
+export function wayOf(actor: Actor): DownlinkRoute | undefined {
   const connection = connectionOf(actor)
   if (connection?.listens !== true) return undefined
   const via = actor.session === undefined ? actor.device.parentId : undefined
@@ -241,7 +241,7 @@ export function wayOf(actor: Actor): Way | undefined {
 }
 
 /** How messages about firmware reach the device. Undefined while no session is subscribed to them. */
-export function otaWayOf(actor: Actor): Way | undefined {
+export function otaWayOf(actor: Actor): DownlinkRoute | undefined {
   const connection = connectionOf(actor)
   if (connection?.takesOta !== true) return undefined
   return { session: connection.number, via: actor.session === undefined ? actor.device.parentId : undefined }
@@ -282,7 +282,7 @@ export function toView(actor: Actor, now: Millis, device: Device = actor.device)
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
     firmware: toFirmwareView(device.firmware, now),
-    alerts: device.alerts.open.length === 0 ? undefined : openCounts(device.alerts),
+    alerts: device.alerts.open.length === 0 ? undefined : countOpenAlerts(device.alerts),
   }
 }
 

@@ -1,9 +1,9 @@
 // Answers questions about the alerts of a shard's devices, from memory.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { isInGroups, matchesQuery, sortAlerts } from '../../domain/alert/alert-results.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { alertBody } from '../../domain/alert/body.ts'
-import { fitsQuery, inOrder, isInGroups } from '../../domain/alert/found.ts'
 import type { AlertCounts, AlertMatches, AlertsQuery } from '../../ports/alerts.ts'
 import type { Actor, Actors } from './actor.ts'
 import { pendingShown } from './alert-pending.ts'
@@ -25,9 +25,9 @@ export function alertsFound(actors: Actors, query: AlertsQuery, about: About): A
   const asked = deviceId === undefined ? all : only === undefined ? [] : [only]
   for (const actor of asked) {
     if (!isInGroups(actor.device.group, query)) continue
-    for (const body of bodiesOf(actor, query, about)) if (fitsQuery(body, query)) found.push(body)
+    for (const body of bodiesOf(actor, query, about)) if (matchesQuery(body, query)) found.push(body)
   }
-  return { total: found.length, alerts: inOrder(found, query) }
+  return { total: found.length, alerts: sortAlerts(found, query) }
 }
 
 export function alertCounts(within: readonly string[] | undefined, alerts: ShardAlerts): AlertCounts {

@@ -7,7 +7,14 @@ import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { type Alert, withMemosOf } from '../../domain/alert/alerts-part.ts'
 import { alertMessage } from '../../domain/alert/body.ts'
-import { endOrphans, type Judgement, judge, judgeAll, look, type Occasion } from '../../domain/alert/judge.ts'
+import {
+  endOrphans,
+  type JudgeContext,
+  type Judgement,
+  judgeAll,
+  judgeRules,
+  updateWatch,
+} from '../../domain/alert/judge.ts'
 import type { RuleBook } from '../../domain/alert/rule-book.ts'
 import type { Outcome } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -101,10 +108,10 @@ export class AlertJudging {
     // by J1
     if (isNew)
       tellPending({ actor, watch, rules, at, decisions }, () => {
-        const judgement = judge(rules, device.alerts, occasion)
+        const judgement = judgeRules(rules, device.alerts, occasion)
         this.#keep(actor, device, { judgement, at }, decisions)
       })
-    else look(rules, device.alerts, occasion)
+    else updateWatch(rules, device.alerts, occasion)
     this.effort.end()
     this.#ports.judged(actor, toMillis(at))
   }
@@ -163,11 +170,11 @@ export class AlertJudging {
       events = NO_EVENTS,
       value = null,
     }: { readonly at: Micros; readonly events?: ReadonlySet<number>; readonly value?: Json },
-  ): Occasion {
+  ): JudgeContext {
     const { graceMsOf, forgivenAt, book } = this.#ports
     return {
       device,
-      sight: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: graceMsOf(device) },
+      facts: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: graceMsOf(device) },
       now: at,
       silences: book()?.silences ?? [],
       isUpdating: isUpdating(device.firmware),

@@ -3,9 +3,9 @@ import type { Millis } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { type Phase, phaseOf } from '../../domain/alert/decide.ts'
 import { sinceOf } from '../../domain/alert/judge.ts'
-import type { Sight } from '../../domain/alert/leaf-truth.ts'
+import type { DeviceFacts } from '../../domain/alert/leaf-truth.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
-import type { KnownValue } from '../../domain/alert/watch-memory.ts'
+import type { MetricValue } from '../../domain/alert/watch-memory.ts'
 import { flapsUntil } from '../../domain/device/flapping.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
@@ -47,7 +47,7 @@ export function countedAlerts(actor: Actor, now: Millis): readonly CountedAlert[
 }
 
 /** What conditions can see of the device besides its values. */
-export function sightOf(actor: Actor, device: Device): Omit<Sight, 'forgivenAtMs' | 'graceMs'> {
+export function sightOf(actor: Actor, device: Device): Omit<DeviceFacts, 'forgivenAtMs' | 'graceMs'> {
   return {
     device,
     connected: actor.session !== undefined || actor.relay !== undefined,
@@ -57,7 +57,7 @@ export function sightOf(actor: Actor, device: Device): Omit<Sight, 'forgivenAtMs
 }
 
 /** The newest value of a metric, for a rule that has not seen one yet. */
-export function latestOf({ latest, telemetryAt }: Actor, metric: string): KnownValue | undefined {
+export function latestOf({ latest, telemetryAt }: Actor, metric: string): MetricValue | undefined {
   const found = latest?.toMetrics().find((each) => each.metric === metric)
   const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
   if (found === undefined || (typeof value !== 'number' && typeof value !== 'string')) return undefined

@@ -2,7 +2,7 @@
 import { toMillis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import type { DisplayedState } from '../../domain/alert/body.ts'
-import { findingsOf, mutedBy, type Occasion } from '../../domain/alert/judge.ts'
+import { findingsOf, type JudgeContext, mutedBy } from '../../domain/alert/judge.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
 import { phaseAt } from './alert-phases.ts'
@@ -11,7 +11,7 @@ import { phaseAt } from './alert-phases.ts'
 export function alertShown(
   { watch }: Actor,
   alert: Alert,
-  { device, occasion }: { readonly device: Device; readonly occasion: Occasion },
+  { device, occasion }: { readonly device: Device; readonly occasion: JudgeContext },
 ): DisplayedState {
   const now = toMillis(occasion.now)
   const rule = watch?.fit.ruleIndex.get(alert.ruleId)
@@ -29,7 +29,7 @@ export function alertShown(
 }
 
 /** The alert with its current values. */
-export function currentAlert({ watch, device }: Actor, alert: Alert, occasion: Occasion): Alert {
+export function currentAlert({ watch, device }: Actor, alert: Alert, occasion: JudgeContext): Alert {
   const rule = watch?.fit.ruleIndex.get(alert.ruleId)
   if (watch === undefined || rule === undefined || alert.resolvedAt !== undefined) return alert
   const { value, lastValueAt, count } = findingsOf(watch, rule, {

@@ -65,7 +65,7 @@ export function applyReport(actor: Actor, incoming: Incoming, batch: Batch): voi
 export function applyShadowGet(actor: Actor, incoming: Incoming, batch: Batch): void {
   if (!incoming.isNew) return
   const clientToken = clientTokenOf(incoming.item.payload)
-  batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document', clientToken }, timeOf(incoming))
+  batch.decisions.decide(actor, { kind: 'shadow_wanted', part: 'document', clientToken }, timeOf(incoming))
 }
 
 /** A device published on a topic that only the service may use. The message is ignored and `desired` is sent again. */
@@ -73,7 +73,7 @@ export function applyForged(actor: Actor, incoming: Incoming, batch: Batch): voi
   batch.counts.ignored++
   const isDesired = Buffer.from(incoming.item.suffix).toString('utf8') === DESIRED
   if (isDesired && incoming.isNew)
-    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, timeOf(incoming))
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', part: 'desired' }, timeOf(incoming))
 }
 
 export function applyAck(actor: Actor, incoming: Incoming, batch: Batch): void {
@@ -88,7 +88,7 @@ export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, ba
     if (!incoming.isNew) return
     const ids = commandIdsIn(incoming.item.payload)
     if (ids.size > 0)
-      batch.decisions.decide(actor, { kind: 'acked_unreadably', ids, why: ack.detail }, timeOf(incoming))
+      batch.decisions.decide(actor, { kind: 'acked_unreadably', ids, detail: ack.detail }, timeOf(incoming))
     return
   }
   if (!incoming.isNew) return

@@ -4,8 +4,8 @@ import type { FleetMetricLeaf } from '../../../schemas/alert-condition.ts'
 import type { Millis, RuleId } from '../../../schemas/ids.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
-import { addedValue, type MetricSum } from '../../domain/alert/fleet-metric.ts'
-import { FleetTally, type GroupCount, groupAt, isCountable } from '../../domain/alert/fleet-tally.ts'
+import { addValue, type MetricSum } from '../../domain/alert/fleet-metric.ts'
+import { FleetTally, type GroupCount, groupPrefix, isCountable } from '../../domain/alert/fleet-tally.ts'
 import { isFlapping } from '../../domain/device/flapping.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Actor, isConnected } from './actor.ts'
@@ -42,7 +42,7 @@ export class KeptFleetCounts {
   }
 
   forget({ slot }: Actor): void {
-    for (const { tally } of this.#leaves) tally.forget(slot)
+    for (const { tally } of this.#leaves) tally.remove(slot)
   }
 
   /** `sums`: the leaves whose values are to be summed. */
@@ -82,12 +82,12 @@ export class KeptFleetCounts {
         const wanted = asked.filter(({ rule }) => rule.isMember(device))
         const metrics = wanted.length === 0 ? [] : latest.toMetrics()
         for (const { leaf, sums } of wanted) {
-          const group = groupAt(device.group, leaf)
+          const group = groupPrefix(device.group, leaf)
           const found = metrics.find(({ metric }) => metric === leaf.metric)
           const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
           if (group === undefined || found === undefined || typeof value !== 'number') continue
           if (isStale(found.at, leaf, now)) continue
-          sums.set(group, addedValue(sums.get(group), group, value))
+          sums.set(group, addValue(sums.get(group), group, value))
         }
       }
     return new Map(asked.map(({ name, sums }) => [name, bounded([...sums.values()])]))
@@ -98,7 +98,7 @@ function noteIn(leaves: readonly KeptLeaf[], actor: Actor, now: Millis): void {
   const { device, slot } = actor
   if (slot < 0) return
   const about = { device, connected: isConnected(actor), flapping: isFlapping(actor.connects, now) }
-  for (const { tally } of leaves) tally.note(slot, about)
+  for (const { tally } of leaves) tally.update(slot, about)
 }
 
 function isStale(at: number, { stale_after_sec: afterSec = 300 }: FleetMetricLeaf, now: Millis): boolean {

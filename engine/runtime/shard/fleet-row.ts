@@ -1,7 +1,7 @@
 // A device as a row of the fleet's table.
 import { FLEET_FLAGS } from '../../../schemas/fleet.ts'
 import type { Millis } from '../../../schemas/ids.ts'
-import { openCounts } from '../../domain/alert/found.ts'
+import { countOpenAlerts } from '../../domain/alert/alert-results.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import { heldReason } from '../../domain/command/send-order.ts'
@@ -63,7 +63,7 @@ function toLoad({ device: { alerts, commands } }: Actor, now: Millis): FleetLoad
     const at = failureOf(command)
     if (at !== undefined && at > now - HOUR_MS) failedAt.push(at)
   }
-  const counts = openCounts(alerts)
+  const counts = countOpenAlerts(alerts)
   const isNothing = openCommands === 0 && failedAt.length === 0 && alerts.open.length === 0
   return isNothing ? undefined : { ...counts, openCommands, failedAt }
 }

@@ -45,7 +45,7 @@ export function applyDescription(
   if (bootId !== undefined) actor.bootSaidIn = session
   batch.decisions.decide(
     actor,
-    { kind: 'described', said: { version, sha256, bootId, boot, mayBeOld, session } },
+    { kind: 'described', report: { version, sha256, bootId, boot, mayBeOld, session } },
     timeOf(incoming),
   )
 }

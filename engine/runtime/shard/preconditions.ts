@@ -3,7 +3,7 @@ import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { jobOf } from '../../domain/ota/firmware-jobs.ts'
-import { isMet, type Sighting } from '../../domain/ota/precondition.ts'
+import { isMet, type PreconditionFacts } from '../../domain/ota/precondition.ts'
 import { type Actor, isConnected } from './actor.ts'
 
 const NONE: readonly DeploymentId[] = []
@@ -27,7 +27,7 @@ export function declines(actor: Actor | undefined, device: Device, request: Devi
   return job?.plan.preconditions !== undefined && unmetBy(actor, device).includes(request.deploymentId)
 }
 
-function sightingOf(actor: Actor, { status }: Device): Sighting {
+function sightingOf(actor: Actor, { status }: Device): PreconditionFacts {
   const values = new Map(actor.latest?.toMetrics().map(({ metric, value }) => [metric, value]))
   return {
     status,

@@ -77,7 +77,7 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   const { shadow } = batch.decisions.deviceOf(actor)
   // Messages of an earlier session may be lost, and the retained one may have an older version.
   if (incoming.isNew && shadow.version > 0)
-    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
+    batch.decisions.decide(actor, { kind: 'shadow_wanted', part: 'desired' }, since)
   return isMoved
 }
 

@@ -5,10 +5,10 @@
 //     the sweep or for a message before that. All at once would hold up the shard for a second at every change.
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
-import type { Occasion } from '../../domain/alert/judge.ts'
+import type { JudgeContext } from '../../domain/alert/judge.ts'
 import { type AlertSettings, RuleBook } from '../../domain/alert/rule-book.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
-import { recall, remember } from '../../domain/alert/watch-memory.ts'
+import { restoreWatch, toMemory } from '../../domain/alert/watch-memory.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
@@ -125,13 +125,13 @@ export class ShardAlerts {
     const book = this.#book
     if (book === undefined) return
     this.#outdated.delete(actor)
-    const { fit, isOverloaded } = book.fittingOf(device)
+    const { fit, isOverloaded } = book.fitFor(device)
     if (isOverloaded) this.#overloaded.add(device.id)
     else this.#overloaded.delete(device.id)
     if (fit === actor.watch?.fit) return
-    const memory = actor.watch === undefined ? actor.watchMemory : remember(actor.watch)
+    const memory = actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)
     actor.watchMemory = fit === undefined ? memory : undefined
-    actor.watch = fit && recall(fit, memory, (metric) => latestOf(actor, metric))
+    actor.watch = fit && restoreWatch(fit, memory, (metric) => latestOf(actor, metric))
   }
 
   /** The actor's watch for the current rules (A2). */
@@ -231,7 +231,7 @@ export class ShardAlerts {
   }
 
   /** The circumstances of the actor's alerts at a time when nothing happens. */
-  occasionAt(actor: Actor, device: Device, now: Millis): Occasion {
+  occasionAt(actor: Actor, device: Device, now: Millis): JudgeContext {
     return this.#judging.occasion(actor, device, { at: Micros(now * 1_000) })
   }
 

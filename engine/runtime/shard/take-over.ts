@@ -33,7 +33,7 @@ export class TakeOver {
       }
       if (isVoid(actor.session, device)) follow('end_sessions')
       // Sent even without a session, because the broker retains it for the sessions that follow.
-      if (device.shadow.version > 0) decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, now)
+      if (device.shadow.version > 0) decisions.decide(actor, { kind: 'shadow_wanted', part: 'desired' }, now)
     }
   }
 }

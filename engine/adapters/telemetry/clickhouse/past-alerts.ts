@@ -3,7 +3,7 @@
 import { type AlertId, type DeviceId, toIso } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { ALERT_SEVERITIES } from '../../../../schemas/vocabulary.ts'
-import { inOrder } from '../../../domain/alert/found.ts'
+import { sortAlerts } from '../../../domain/alert/alert-results.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { HistoryRow, PastAlerts, PastAlertsQuery } from '../../../ports/history.ts'
 import type { Statement } from './clickhouse-link.ts'
@@ -24,7 +24,7 @@ export async function readPastAlerts(query: PastAlertsQuery, ask: Ask): Promise<
   const [places, counts] = await Promise.all([ask(placesOf(query)), ask(countsOf(query))])
   const count = new RowReader(counts)
   const [total, known] = [count.int64(), count.int64()]
-  return { total, known, alerts: inOrder(await readBodies(places, ask), query) }
+  return { total, known, alerts: sortAlerts(await readBodies(places, ask), query) }
 }
 
 /** The moves of one alert, newest first. */

@@ -1,7 +1,7 @@
 // The part of the contract about the table of devices, which every telemetry adapter's test runs.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
-import { type DescribedDevice, descriptionOf, encodeDevices } from '../../../domain/fleet/device-rows.ts'
+import { type DeviceDescription, encodeDevices, toRowBody } from '../../../domain/fleet/device-rows.ts'
 import type { DeviceChoice, Telemetry } from '../../../ports/telemetry.ts'
 import { DeviceIdOf, pointsBlock } from './telemetry.ts'
 
@@ -19,7 +19,7 @@ export function devicesContract({
     let telemetry: Telemetry
     const copy = async (
       madeAt: number,
-      devices: readonly (Partial<DescribedDevice> & { id: DeviceId })[],
+      devices: readonly (Partial<DeviceDescription> & { id: DeviceId })[],
     ) => {
       const described = devices.map((device) => {
         const whole = {
@@ -30,7 +30,7 @@ export function devicesContract({
           tags: ['x'],
           ...device,
         } as const
-        return [device.id, descriptionOf(whole)] as const
+        return [device.id, toRowBody(whole)] as const
       })
       const block = encodeDevices(new Map(described), Millis(madeAt))
       if (block === undefined) throw new Error('no block')

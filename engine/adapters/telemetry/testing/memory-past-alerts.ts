@@ -1,6 +1,6 @@
 // Alerts that are resolved, computed from all rows of the history.
 import type { JsonObject } from '../../../../schemas/json.ts'
-import { fitsQuery, inOrder, isInGroups } from '../../../domain/alert/found.ts'
+import { isInGroups, matchesQuery, sortAlerts } from '../../../domain/alert/alert-results.ts'
 import { byAge } from '../../../domain/history/row.ts'
 import type { HistoryRow, PastAlerts, PastAlertsQuery } from '../../../ports/history.ts'
 
@@ -10,12 +10,12 @@ export function pastAlerts(all: readonly HistoryRow[], query: PastAlertsQuery): 
     const { group, alert_id: id } = body
     const isMeant = kind === 'alert' && (query.deviceId === undefined || query.deviceId === deviceId)
     const isSeen = isInGroups(typeof group === 'string' ? group : undefined, query)
-    const fits = isMeant && isSeen && fitsQuery(body, { ...query, states: ['resolved'] })
+    const fits = isMeant && isSeen && matchesQuery(body, { ...query, states: ['resolved'] })
     if (fits && !last.has(id)) last.set(id, body)
   }
   return {
     total: last.size,
     known: query.known.filter((id) => last.has(id)).length,
-    alerts: inOrder([...last.values()], query),
+    alerts: sortAlerts([...last.values()], query),
   }
 }

@@ -4,7 +4,7 @@ import type { AlertSeverity, ChatFormat } from '../../../../schemas/vocabulary.t
 import { unreachable } from '../../unreachable.ts'
 import { cut, oneLine } from '../cut.ts'
 import { type AlertMessage, bodyLines, factsOf, headline, linkOf } from '../message.ts'
-import { inGoogleChat, inMarkdown, inSlack } from './harmless.ts'
+import { escapeGoogleChat, escapeMarkdown, escapeSlack } from './escape.ts'
 
 export interface ChatChannel {
   readonly format: ChatFormat
@@ -13,9 +13,9 @@ export interface ChatChannel {
   readonly channel: string | undefined
 }
 
-type OneFormat = Exclude<ChatFormat, 'auto'>
+type ChatKind = Exclude<ChatFormat, 'auto'>
 
-const HOSTS: readonly (readonly [RegExp, OneFormat])[] = [
+const HOSTS: readonly (readonly [RegExp, ChatKind])[] = [
   [/(^|\.)slack\.com$/, 'slack'],
   [/(^|\.)discord(app)?\.com$/, 'discord'],
   [/(^|\.)(webhook\.office\.com|office\.com|logic\.azure\.com|powerplatform\.com)$/, 'teams'],
@@ -40,14 +40,14 @@ const COLORS: Readonly<Record<AlertSeverity | 'resolved', string>> = {
 }
 
 export function chatBody(message: AlertMessage, { format, host, channel }: ChatChannel): JsonObject {
-  const one = format === 'auto' ? formatOf(host) : format
-  switch (one) {
+  const chat = format === 'auto' ? formatOf(host) : format
+  switch (chat) {
     case 'slack':
-      return attachments(message, { channel, quote: inSlack, bounds: SLACK })
+      return attachments(message, { channel, escape: escapeSlack, bounds: SLACK })
     case 'mattermost':
-      return attachments(message, { channel, quote: inMarkdown, bounds: SLACK })
+      return attachments(message, { channel, escape: escapeMarkdown, bounds: SLACK })
     case 'rocketchat':
-      return attachments(message, { channel, quote: inMarkdown, bounds: ROCKETCHAT })
+      return attachments(message, { channel, escape: escapeMarkdown, bounds: ROCKETCHAT })
     case 'discord':
       return discord(message)
     case 'teams':
@@ -55,21 +55,21 @@ export function chatBody(message: AlertMessage, { format, host, channel }: ChatC
     case 'google_chat':
       return googleChat(message)
     default:
-      return unreachable(one)
+      return unreachable(chat)
   }
 }
 
-export function formatOf(host: string): OneFormat {
+export function formatOf(host: string): ChatKind {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1] ?? 'slack'
 }
 
 interface AttachmentStyle {
   readonly channel: string | undefined
-  readonly quote: (text: string) => string
+  readonly escape: (text: string) => string
   readonly bounds: { readonly text: number; readonly title: number; readonly value: number }
 }
 
-function attachments(message: AlertMessage, { channel, quote, bounds }: AttachmentStyle): JsonObject {
+function attachments(message: AlertMessage, { channel, escape: quote, bounds }: AttachmentStyle): JsonObject {
   const title = cut(quote(oneLine(headline(message))), bounds.title)
   const attachment: JsonObject = {
     color: colorOf(message),
@@ -86,18 +86,18 @@ function attachments(message: AlertMessage, { channel, quote, bounds }: Attachme
 }
 
 function discord(message: AlertMessage): JsonObject {
-  const title = inMarkdown(oneLine(headline(message)))
+  const title = escapeMarkdown(oneLine(headline(message)))
   return {
     content: cut(title, DISCORD.content),
     embeds: [
       {
         title: cut(title, DISCORD.title),
         url: linkOf(message.told[0]),
-        description: cut(bodyLines(message).map(inMarkdown).join('\n'), DISCORD.text),
+        description: cut(bodyLines(message).map(escapeMarkdown).join('\n'), DISCORD.text),
         color: Number.parseInt(colorOf(message).slice(1), 16),
         fields: factsOf(message).map(({ name, value }) => ({
           name,
-          value: cut(inMarkdown(value), DISCORD.value),
+          value: cut(escapeMarkdown(value), DISCORD.value),
           inline: true,
         })),
       },
@@ -110,21 +110,24 @@ function teams(message: AlertMessage): JsonObject {
   const link = linkOf(message.told[0])
   const lines = bodyLines(message)
   const lineCharsMax = Math.floor(TEAMS.lines / Math.max(1, lines.length))
-  const block = (text: string, looks: JsonObject = {}): JsonObject => {
-    return { type: 'TextBlock', text, wrap: true, ...looks }
+  const block = (text: string, style: JsonObject = {}): JsonObject => {
+    return { type: 'TextBlock', text, wrap: true, ...style }
   }
   const card: JsonObject = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
     version: '1.2',
     body: [
-      block(cut(inMarkdown(oneLine(headline(message))), TEAMS.title), { size: 'Large', weight: 'Bolder' }),
-      ...lines.map((line) => block(cut(inMarkdown(line), lineCharsMax))),
+      block(cut(escapeMarkdown(oneLine(headline(message))), TEAMS.title), {
+        size: 'Large',
+        weight: 'Bolder',
+      }),
+      ...lines.map((line) => block(cut(escapeMarkdown(line), lineCharsMax))),
       {
         type: 'FactSet',
         facts: factsOf(message).map(({ name, value }) => ({
           title: name,
-          value: cut(inMarkdown(value), TEAMS.value),
+          value: cut(escapeMarkdown(value), TEAMS.value),
         })),
       },
     ],
@@ -142,7 +145,7 @@ function googleChat(message: AlertMessage): JsonObject {
     ...facts,
   ]
   const link = linkOf(message.told[0])
-  const text = lines.map(inGoogleChat).join('\n')
+  const text = lines.map(escapeGoogleChat).join('\n')
   return { text: `${cut(text, GOOGLE.whole - link.length - 1)}\n${link}` }
 }
 

@@ -1,10 +1,13 @@
 // Messages for tests of how channels show them.
 import { Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
-import type { AlertMessage, ToldAlert } from '../message.ts'
+import type { AlertMessage, MessageAlert } from '../message.ts'
 import { templateValues } from './template-values.ts'
 
-export function toldAlert(alert: JsonObject = {}, told: Partial<Omit<ToldAlert, 'alert'>> = {}): ToldAlert {
+export function toldAlert(
+  alert: JsonObject = {},
+  told: Partial<Omit<MessageAlert, 'alert'>> = {},
+): MessageAlert {
   const values = templateValues(alert)
   return {
     event: 'fired',

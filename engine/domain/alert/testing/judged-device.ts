@@ -7,16 +7,16 @@ import { register } from '../../device/transition.ts'
 import { newPackr } from '../../packing.ts'
 import { Fields } from '../../telemetry/fields.ts'
 import type { AlertAct } from '../acts.ts'
-import { act } from '../acts.ts'
+import { applyAct } from '../acts.ts'
 import { type Alerts, NO_ALERTS } from '../alerts-part.ts'
 import type { Move } from '../decide.ts'
 import type { Fit } from '../fit.ts'
-import { endOrphans, judge, judgeAll, type Occasion } from '../judge.ts'
+import { endOrphans, type JudgeContext, judgeAll, judgeRules } from '../judge.ts'
 import { createRule, type Rule } from '../rule.ts'
 import { RuleBook } from '../rule-book.ts'
 import type { Silence } from '../silence.ts'
 import type { Watch } from '../watch.ts'
-import { type KnownValue, recall, remember, type WatchMemory } from '../watch-memory.ts'
+import { type MetricValue, restoreWatch, toMemory, type WatchMemory } from '../watch-memory.ts'
 
 export const START = Date.parse('2026-03-02T10:00:00Z')
 
@@ -56,7 +56,7 @@ export class JudgedDevice {
   #connected = false
   #flapsUntilMs = 0
   /** What was reported last, for a rule that fits again. */
-  readonly #known = new Map<string, KnownValue>()
+  readonly #known = new Map<string, MetricValue>()
   #forgivenAtMs = 0
   /** Every judgement happens at a moment of its own, as messages do. */
   #micros = 0
@@ -144,11 +144,11 @@ export class JudgedDevice {
     this.#judge(rules, new Set(places), value)
   }
 
-  act(at: number, wish: AlertAct): ReturnType<typeof act> {
+  act(at: number, wish: AlertAct): ReturnType<typeof applyAct> {
     this.#reach(at)
     const [open = this.alerts.resolved[0]] = this.alerts.open
     if (open === undefined) throw new Error('no alert')
-    const outcome = act(this.alerts, open.id, wish, { by: 'usr_bob', now: Millis(START + at * 1_000) })
+    const outcome = applyAct(this.alerts, open.id, wish, { by: 'usr_bob', now: Millis(START + at * 1_000) })
     if (outcome.kind === 'acted') {
       this.alerts = outcome.alerts
       if (outcome.move !== undefined) this.#note([outcome.move])
@@ -176,9 +176,9 @@ export class JudgedDevice {
     if (this.#watch === undefined) return
     const packr = newPackr()
     // Written by `remember`.
-    const memory = packr.unpack(packr.pack(remember(this.#watch))) as WatchMemory
+    const memory = packr.unpack(packr.pack(toMemory(this.#watch))) as WatchMemory
     this.alerts = packr.unpack(packr.pack(this.alerts)) as Alerts
-    this.#watch = recall(this.#watch.fit, memory, () => undefined)
+    this.#watch = restoreWatch(this.#watch.fit, memory, () => undefined)
   }
 
   /** What `look` says, for every second up to this one. */
@@ -187,14 +187,14 @@ export class JudgedDevice {
   }
 
   #refit(): void {
-    const { fit } = this.#book.fittingOf(this.device)
+    const { fit } = this.#book.fitFor(this.device)
     const before = this.#watch
     if (before !== undefined && before.fit === fit) {
       before.deadline = 0
       return
     }
     if (fit !== undefined) {
-      this.#watch = recall(fit, before && remember(before), (metric) => this.#known.get(metric))
+      this.#watch = restoreWatch(fit, before && toMemory(before), (metric) => this.#known.get(metric))
       return
     }
     this.#watch = undefined
@@ -214,10 +214,10 @@ export class JudgedDevice {
     return Micros((START + this.#at * 1_000) * 1_000 + this.#micros)
   }
 
-  #occasion(events: ReadonlySet<number> = new Set(), eventValue = ''): Occasion {
+  #occasion(events: ReadonlySet<number> = new Set(), eventValue = ''): JudgeContext {
     return {
       device: this.device,
-      sight: {
+      facts: {
         device: this.device,
         connected: this.#connected,
         connectedSinceMs: START,
@@ -239,7 +239,7 @@ export class JudgedDevice {
   #judge(rules: readonly number[], events?: ReadonlySet<number>, value?: string): void {
     const watch = this.#watch
     if (watch === undefined) return
-    const { alerts, moves } = judge(rules, this.alerts, { ...this.#occasion(events, value), watch })
+    const { alerts, moves } = judgeRules(rules, this.alerts, { ...this.#occasion(events, value), watch })
     this.alerts = alerts
     this.#note(moves)
   }

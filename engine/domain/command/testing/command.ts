@@ -1,7 +1,7 @@
 // What the tests of commands share: a device with a session, and short forms of its events.
 import { CommandId, Micros, Millis } from '../../../../schemas/ids.ts'
 import { type Ack, toAck } from '../ack-message.ts'
-import { type CommandWish, createCommand } from '../create.ts'
+import { type CommandRequest, createCommand } from '../create.ts'
 import type { Command, Commands } from '../record.ts'
 import type { SendContext } from '../send-order.ts'
 
@@ -15,7 +15,7 @@ export const live = (now: number, session = 1): SendContext => ({
 })
 
 /** Creates `c0`, `c1`, … in this order. */
-export function create(commands: Commands, wish: Partial<CommandWish> = {}, now = 0): Commands {
+export function create(commands: Commands, wish: Partial<CommandRequest> = {}, now = 0): Commands {
   const creation = { id: CommandId(`c${commands.length}`), by: 'usr_1', now: at(now) }
   const outcome = createCommand(commands, { name: 'go', ...wish }, creation)
   if (outcome.kind !== 'created') throw new Error(`not created: ${outcome.kind}`)

@@ -4,7 +4,7 @@ import { Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
 import { userAuthor } from '../../shadow/record.ts'
 import { commandDeadline, sendCommands } from '../command-events.ts'
 import type { DeviceEvent, Outcome } from '../events.ts'
-import type { Device, Way } from '../record.ts'
+import type { Device, DownlinkRoute } from '../record.ts'
 import { nextDeadline, register, transition } from '../transition.ts'
 import { parseLine, type Step } from './story-language.ts'
 import { changeLines, deadlineLine, effectLines } from './story-outcome.ts'
@@ -29,7 +29,7 @@ class Teller {
   #now = Millis(0)
   #heardAt = 0
   #recoverAt = NEVER
-  #way: Way | undefined
+  #way: DownlinkRoute | undefined
   #sessions = 0
   #deadline = NEVER
   readonly #lines: string[] = []
@@ -76,7 +76,7 @@ class Teller {
   /** A new session gets the desired state and listens to commands. */
   #connect({ shadow }: Device): void {
     this.#way = { session: Micros(++this.#sessions), via: undefined }
-    if (shadow.version > 0) this.#decide({ kind: 'shadow_wanted', what: 'desired' })
+    if (shadow.version > 0) this.#decide({ kind: 'shadow_wanted', part: 'desired' })
     this.#send()
     this.#hear()
   }

@@ -112,7 +112,7 @@ export class UpdatedDevice {
     const session = this.session === undefined ? undefined : Micros(this.session)
     return this.decide({
       kind: 'described',
-      said: { version, sha256: undefined, bootId, boot, mayBeOld, session },
+      report: { version, sha256: undefined, bootId, boot, mayBeOld, session },
     })
   }
 
@@ -121,7 +121,7 @@ export class UpdatedDevice {
     const session = this.session === undefined ? undefined : Micros(this.session)
     return this.decide({
       kind: 'described',
-      said: { version: undefined, sha256, bootId: undefined, boot: 'unsaid', mayBeOld: false, session },
+      report: { version: undefined, sha256, bootId: undefined, boot: 'unsaid', mayBeOld: false, session },
     })
   }
 

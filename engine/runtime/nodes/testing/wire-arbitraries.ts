@@ -9,7 +9,7 @@ import {
   SIGNATURE_ALGS,
 } from '../../../../schemas/vocabulary.ts'
 import { anyDevice } from '../../../adapters/store/testing/device-arbitraries.ts'
-import { NOTHING_COUNTED } from '../../../domain/alert/found.ts'
+import { NO_ALERT_COUNTS } from '../../../domain/alert/alert-results.ts'
 import { type Broadcast, tally } from '../../../domain/command/broadcast.ts'
 import type { Command, Delivery } from '../../../domain/command/record.ts'
 import type { DeviceRequest } from '../../../domain/device/events.ts'
@@ -381,7 +381,7 @@ export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<N
   channels: anyChannelAnswer(refused),
   alert_change: refused,
   fleet_alerts: fc.record({ total: count, alerts: fc.array(data, { maxLength: 2 }) }),
-  fleet_alert_counts: fc.constant(NOTHING_COUNTED),
+  fleet_alert_counts: fc.constant(NO_ALERT_COUNTS),
   fleet_alert_act: fc.oneof(fc.constant({ kind: 'acted' as const }), refused),
   flush: fc.constant(undefined),
 }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts'
 import { type Alert, type Alerts, memoOf, type RuleMemo } from './alerts-part.ts'
 
 /** Resolves an alert whatever its condition says. */
-export function end(
+export function resolveAlert(
   alerts: Alerts,
   alert: Alert,
   {
@@ -42,7 +42,7 @@ export function end(
 }
 
 /** The same alerts with this one in the place of its predecessor. */
-export function withOpen(alerts: Alerts, alert: Alert): Alerts {
+export function withOpenAlert(alerts: Alerts, alert: Alert): Alerts {
   const isKnown = alerts.open.some(({ id }) => id === alert.id)
   const open = isKnown
     ? alerts.open.map((each) => (each.id === alert.id ? alert : each))

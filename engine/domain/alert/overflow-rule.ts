@@ -1,5 +1,5 @@
-// The rule that nobody wrote: it says that more alerts would be open than may be. What waits for room is counted and
-// fires once there is some.
+// A built-in rule. It fires when the limit of open alerts is reached, and shows how many devices have a condition that
+// waits for room.
 import { Millis, RuleId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { type CompiledRule, compileRule } from './compile.ts'
@@ -8,8 +8,8 @@ import { createRule } from './rule.ts'
 
 const ID = RuleId('rul_system_alerts_full')
 
-export function fullRule(): CompiledRule {
-  const made = createRule(
+export function overflowRule(): CompiledRule {
+  const outcome = createRule(
     {
       name: 'too many open alerts',
       severity: 'critical',
@@ -20,12 +20,12 @@ export function fullRule(): CompiledRule {
     },
     { id: ID, by: 'system', now: Millis(0) },
   )
-  if (made.kind === 'mistakes') throw new Error(`rule ${ID}: ${made.errors[0]?.message}`)
-  return compileRule(made.rule)
+  if (outcome.kind === 'mistakes') throw new Error(`rule ${ID}: ${outcome.errors[0]?.message}`)
+  return compileRule(outcome.rule)
 }
 
 /** The devices that wait, as if the rule counted them. */
-export function fullCounts({ overflowing }: FleetCounts): RuleCounts {
+export function overflowCounts({ overflowing }: FleetCounts): RuleCounts {
   const groups = [{ group: '', members: Math.max(1, overflowing), matching: overflowing }]
   return { ruleId: ID, revision: 1, leaves: [{ kind: 'counts', groups }] }
 }

@@ -12,7 +12,7 @@ const FINAL: Readonly<
 > = { complete: 'completed', fail: 'failed', reject: 'rejected' }
 
 /** Returns the command after the answer, undefined if nothing changes. */
-export function answer(command: Command, ack: Ack, now: Millis): Command | undefined {
+export function applyAnswer(command: Command, ack: Ack, now: Millis): Command | undefined {
   if (ack.cause === 'accept') return isOpen(command.status) ? accept(command, ack, now) : undefined
   const status = COMMAND_MOVES[command.status][ack.cause]
   const isLate = command.status === 'expired'
@@ -36,20 +36,20 @@ function accept(command: Command, ack: Ack, now: Millis): Command | undefined {
   const isFurther = ack.progress !== undefined && ack.progress > (command.progress ?? -1)
   const progress = isFurther ? ack.progress : command.progress
   // The error of an open command can only be the note that an earlier answer was unreadable.
-  const heard = { ...command, error: undefined, progress }
-  if (status === undefined) return isFurther ? heard : undefined
-  return { ...heard, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now }
+  const updated = { ...command, error: undefined, progress }
+  if (status === undefined) return isFurther ? updated : undefined
+  return { ...updated, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now }
 }
 
 /** An identical answer is a repetition. A different one is stored for people to see. */
 function contradict(command: Command, ack: Ack, now: Millis): Command | undefined {
   const status = FINAL[ack.cause === 'accept' ? 'complete' : ack.cause]
-  const said = { ...resultOf(ack), status }
+  const conflict = { ...resultOf(ack), status }
   const isKnown = [command, ...command.conflicts].some(
-    (known) => known.status === status && isSame(known, said),
+    (known) => known.status === status && isSame(known, conflict),
   )
   if (isKnown || command.conflicts.length >= LIMITS.commandConflictsMax) return undefined
-  return { ...command, conflicts: [...command.conflicts, { ...said, at: now }] }
+  return { ...command, conflicts: [...command.conflicts, { ...conflict, at: now }] }
 }
 
 function isSame(a: CommandResult, b: CommandResult): boolean {

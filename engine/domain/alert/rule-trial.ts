@@ -1,4 +1,4 @@
-// Tries a rule on a device's past: stored points and moves are judged by the same functions as live ones, at the time of the
+// Tests a rule on a device's past: stored points and moves are judged by the same functions as live ones, at the time of the
 // event.
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
@@ -7,7 +7,7 @@ import { type Alert, NO_ALERTS } from './alerts-part.ts'
 import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
-import { judge, judgeAll, type WatchedOccasion } from './judge.ts'
+import { judgeAll, judgeRules, type WatchedContext } from './judge.ts'
 import { leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
 import type { Subject } from './subject.ts'
@@ -52,13 +52,13 @@ const TESTABLE: ReadonlySet<string> = new Set([
 ])
 
 /** The first kind in the rule for which nothing is stored. */
-export function untestable({ condition, clear }: Pick<Rule, 'condition' | 'clear'>): string | undefined {
+export function untestableKind({ condition, clear }: Pick<Rule, 'condition' | 'clear'>): string | undefined {
   const leaves = [...leavesOf(condition), ...(clear === null ? [] : leavesOf(clear))]
   const inner = leaves.map((leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf))
-  const found = inner.find(
+  const leaf = inner.find(
     (leaf) => !TESTABLE.has(leaf.kind) || (leaf.kind === 'state' && leaf.connected !== undefined),
   )
-  return found?.kind === 'state' ? 'state with connected' : found?.kind
+  return leaf?.kind === 'state' ? 'state with connected' : leaf?.kind
 }
 
 /** `events` are in the order of their time, in microseconds. */
@@ -70,10 +70,10 @@ export function tryRule(
   const compiled = compileRule({ ...rule, activated_at: from })
   const trial = new Trial(new Watch(new Fit([compiled])), { ...subject, statusSince: from }, from)
   for (const event of events) {
-    trial.passTo(event.at)
-    trial.take(event)
+    trial.advanceTo(event.at)
+    trial.apply(event)
   }
-  trial.passTo(to * 1_000)
+  trial.advanceTo(to * 1_000)
   return trial.result(compiled.leaves.some((leaf) => leaf.kind === 'threshold' && leaf.op.startsWith('<')))
 }
 
@@ -92,27 +92,27 @@ class Trial {
     this.#createdAt = from
   }
 
-  /** Lets time pass. What is due is decided at its time. */
-  passTo(at: number): void {
+  /** Lets time pass up to `at`. Each deadline is judged at its own time. */
+  advanceTo(at: number): void {
     const watch = this.#watch
     while (watch.deadline * 1_000 <= at && this.#steps++ < STEPS_MAX) {
       const due = Micros(Math.max(watch.deadline, this.#createdAt) * 1_000)
-      const occasion = { ...this.#occasion(due), reasonOf: () => 'target_left' as const }
-      const { alerts, moves } = judgeAll(this.#alerts, occasion)
+      const context = { ...this.#context(due), reasonOf: () => 'target_left' as const }
+      const { alerts, moves } = judgeAll(this.#alerts, context)
       this.#alerts = alerts
-      this.#note(moves)
+      this.#recordMoves(moves)
       if (watch.deadline * 1_000 <= due) watch.deadline = Math.floor(due / 1_000) + 1
     }
   }
 
-  take(event: PastEvent): void {
+  apply(event: PastEvent): void {
     const watch = this.#watch
     const at = Micros(event.at)
     if (event.kind === 'value') {
       const fields = new Fields()
       fields.add(event.metric, event.metric, event.value)
       const isFlagged = watch.feedReports([{ at, fields }], at)
-      if (typeof event.value === 'number') this.#peak(event.value)
+      if (typeof event.value === 'number') this.#recordPeak(event.value)
       if (isFlagged) this.#judge(watch.takeFlagged(), at)
       return
     }
@@ -149,13 +149,13 @@ class Trial {
 
   #judge(rules: readonly number[], at: Micros, events = NO_EVENTS, value: Json = null): void {
     if (rules.length === 0) return
-    const occasion = { ...this.#occasion(at), events, eventValue: value }
-    const { alerts, moves } = judge(rules, this.#alerts, occasion)
+    const context = { ...this.#context(at), events, eventValue: value }
+    const { alerts, moves } = judgeRules(rules, this.#alerts, context)
     this.#alerts = alerts
-    this.#note(moves)
+    this.#recordMoves(moves)
   }
 
-  #note(moves: readonly Move[]): void {
+  #recordMoves(moves: readonly Move[]): void {
     for (const { alert, notice } of moves) {
       const value = typeof alert.value === 'number' ? alert.value : undefined
       const known = this.#episodes.get(alert.id)
@@ -178,7 +178,7 @@ class Trial {
     }
   }
 
-  #peak(value: number): void {
+  #recordPeak(value: number): void {
     for (const { id } of this.#alerts.open) {
       const known = this.#episodes.get(id)
       if (known === undefined) continue
@@ -187,12 +187,12 @@ class Trial {
     }
   }
 
-  #occasion(now: Micros): WatchedOccasion {
+  #context(now: Micros): WatchedContext {
     const device = this.#device
     return {
       watch: this.#watch,
       device,
-      sight: {
+      facts: {
         device: { ...device, createdAt: this.#createdAt },
         connected: device.status === 'online',
         connectedSinceMs: device.statusSince,
