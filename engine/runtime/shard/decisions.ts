@@ -80,7 +80,15 @@ export class Decisions {
     const stateOf = (alert: Alert) =>
       displayedState(actor, alert, { device, occasion: this.#alerts.occasionAt(actor, device, now) })
     const via = wayOf(actor)?.via
-    const changed = { before, device, view, via, otaVia: otaWayOf(actor)?.via, relay, displayedState: stateOf }
+    const changed = {
+      before,
+      device,
+      view,
+      via,
+      otaVia: otaWayOf(actor)?.via,
+      relay,
+      displayedState: stateOf,
+    }
     const result = this.#open.perform(effects, changed, now)
     if (device !== before && result.refusal === undefined) {
       this.#open.devices.set(device.id, device)
