@@ -27,7 +27,7 @@ const NOTHING: WorkTask = {
   rows: true,
   asks: [],
   sweep: undefined,
-  unsaid: [],
+  unsent: [],
   forgiveAt: undefined,
   leaps: [],
   horizon: Millis(0),

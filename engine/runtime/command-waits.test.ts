@@ -24,8 +24,8 @@ function moved(status: CommandStatus, deviceId = device): FeedEvent {
 test('a wait ends with the final status of its own command, for every caller that waits', async () => {
   const waits = new CommandWaits()
   const [first, second] = [waits.open(device, c1), waits.open(device, c1)]
-  waits.hear([moved('delivered'), moved('completed', idOf('b'))])
-  waits.hear([moved('failed')])
+  waits.settle([moved('delivered'), moved('completed', idOf('b'))])
+  waits.settle([moved('failed')])
   expect((await first.ended)?.status).toBe('failed')
   expect((await second.ended)?.status).toBe('failed')
 })

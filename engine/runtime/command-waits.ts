@@ -39,7 +39,7 @@ export class CommandWaits {
     return { ended, close }
   }
 
-  hear(events: readonly FeedEvent[]): void {
+  settle(events: readonly FeedEvent[]): void {
     if (this.#waiting.size === 0) return
     for (const event of events) {
       if (event.kind !== 'command' || isOpen(event.command.status)) continue

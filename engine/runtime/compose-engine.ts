@@ -1,5 +1,6 @@
 // Creates the parts of an engine, each after the parts that it needs. Where two parts need each other, the earlier one
 // gets a function that looks the later one up.
+
 import type { DeviceId, Partition } from '../../schemas/ids.ts'
 import { Micros, toMillis } from '../../schemas/ids.ts'
 import type { Rule } from '../domain/alert/rule.ts'
@@ -9,39 +10,40 @@ import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { LIMITS } from '../limits.ts'
 import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { OtaSettings } from '../ports/ota.ts'
+import { type DeadLetter, NO_SAVE } from '../ports/store.ts'
 import { AlertBook } from './alerts/alert-book.ts'
 import { NO_OUTBOUND } from './alerts/no-outbound.ts'
 import { AuditBook } from './audit-book.ts'
 import { auditEvents } from './audit-events.ts'
 import { CommandWaits } from './command-waits.ts'
-import { composeDuties } from './compose-duties.ts'
+import { composeLeaderServices } from './compose-leader-services.ts'
 import { composeShards } from './compose-shards.ts'
-import { DeploymentShelf } from './deployments/deployment-shelf.ts'
+import { DeploymentCache } from './deployments/deployment-cache.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
-import { ErrorTeller } from './error-teller.ts'
+import { ErrorPublisher } from './error-publisher.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { ComposingHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
 import { shareLanes } from './ingress/lanes.ts'
-import { TokenDesk } from './ingress/token-desk.ts'
+import { TokenIssuer } from './ingress/token-issuer.ts'
 import { Watermark } from './ingress/watermark.ts'
 import { Metrics } from './metrics.ts'
 import { Leader } from './nodes/leader.ts'
 import { LocalWork } from './nodes/local-work.ts'
 import { joinOwners, type Membership, watchOwners } from './nodes/membership.ts'
-import { LEADING, Nodes } from './nodes/nodes.ts'
+import { LEADER_PARTITION, Nodes } from './nodes/nodes.ts'
 import { RemoteFeed } from './nodes/remote-feed.ts'
 import { composeOta } from './ota/compose-ota.ts'
-import { OtaMail } from './ota/ota-mail.ts'
-import { parking } from './parking.ts'
+import { OtaMessages } from './ota/ota-messages.ts'
 import { Performer } from './performer.ts'
 import { Replies } from './replies.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
 import { Inserter } from './rows/inserter.ts'
 import { Settler } from './rows/settler.ts'
+import { onlyLetters } from './runner/poison-messages.ts'
 import { Sender } from './sender.ts'
-import { unkeepable } from './shard/requests.ts'
+import { refuseUnstorable } from './shard/requests.ts'
 import { Shards } from './shards.ts'
 import { signalSink } from './signals.ts'
 
@@ -78,7 +80,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
       ? undefined
       : shareLanes({
           ...{ ...cluster.lanes, address: cluster.mesh.address, clock, schedule },
-          ...{ newId, times: ingest, warn },
+          ...{ newId, receiveTimes: ingest, warn },
         })
   const watermark = new Watermark({
     ...{ ingest, log, mesh },
@@ -104,7 +106,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     writer: store.writer,
     stored: (rows) => {
       history.poke()
-      feed.tell(auditEvents(rows))
+      feed.publish(auditEvents(rows))
     },
     signal,
   })
@@ -121,20 +123,20 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   const waits = new CommandWaits()
   const onWant = (wants: Parameters<Shards['want']>[0]) => shards.want(wants)
   const feed = new RemoteFeed({ mesh, clock, schedule, onWant, signal })
-  const mail = new OtaMail(
+  const otaMessages = new OtaMessages(
     { get: (id) => ota.library.get(id) },
     { sendable: (firmware, about) => ota.artifacts.sendable(firmware, about) },
   )
   const sendFailed = (error: unknown) => signal({ kind: 'send_failed', error })
-  const sender = new Sender(broker, ingest, mail, sendFailed)
-  const errors = new ErrorTeller({ broker, now: () => ingest.now(), failed: sendFailed })
-  const tokenDesk = new TokenDesk({
+  const sender = new Sender(broker, ingest, otaMessages, sendFailed)
+  const errors = new ErrorPublisher({ broker, now: () => ingest.now(), failed: sendFailed })
+  const tokenIssuer = new TokenIssuer({
     broker,
     now: () => ingest.now(),
     failed: sendFailed,
     issue: host.issueToken ?? (async () => undefined),
-    tell: (message) => errors.send(message),
-    note: (entry) =>
+    publishError: (message) => errors.send(message),
+    recordAudit: (entry) =>
       void record([entry]).catch((error: unknown) => signal({ kind: 'audit_lost', entries: 1, error })),
   })
   const performer = new Performer({
@@ -156,12 +158,17 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     telemetry,
     clock,
     flush: (horizon) => nodes.flush(horizon),
-    claims: () => (cluster === undefined ? [] : shards.claimsOf(LEADING)),
+    claims: () => (cluster === undefined ? [] : shards.claimsOf(LEADER_PARTITION)),
     isLeading: () => leader.isLeading(),
   })
+  const park = async (deadLetters: readonly DeadLetter[]): Promise<void> => {
+    await store.save({ ...NO_SAVE, deadLetters })
+    // A letter's id is its message's place in the log, so a letter that another owner finds again is kept only once.
+    performer.perform(onlyLetters(deadLetters), () => true)
+  }
   const inserters = Array.from(
     { length: settings.shards },
-    () => new Inserter({ telemetry, schedule, ticks, signal, park: parking(store, performer) }),
+    () => new Inserter({ telemetry, schedule, ticks, signal, park }),
   )
   const assignments = composeShards(inserters, {
     ...{ clock, log, store, schedule, openThread: host.openThread },
@@ -178,7 +185,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     documents: store.documents,
     schedule,
     typeRules: settings.typeRules ?? [],
-    tell: (rules) => shards.rule(rules),
+    publish: (rules) => shards.rule(rules),
     failed: (error) => signal({ kind: 'duty_failed', error }),
   })
 
@@ -186,8 +193,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   // This node among the others.
   const leader: Leader = new Leader({
     ...{ shards, schedule, failed },
-    make: (claims) =>
-      composeDuties(claims, {
+    createServices: (claims) =>
+      composeLeaderServices(claims, {
         ...{ store, telemetry, broker, clock, outbound, schedule, signal, metrics },
         ...{ ota, alertBook, nodes, settler, feed, submit, record, failed },
         logNow: () => ingest.now(),
@@ -202,29 +209,29 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     (settings.shards === 0 ? watchOwners : joinOwners)({
       cluster,
       clock,
-      ...{ schedule, shards, newId, times: ingest },
-      led: (isLeading) => {
+      ...{ schedule, shards, newId, receiveTimes: ingest },
+      leadershipChanged: (isLeading) => {
         if (isLeading) void leader.begin()
         else leader.end()
       },
       failed: (error) => signal({ kind: 'owners_unknown', error }),
-      works: () => store.isUp() && telemetry.isUp(),
-      unfit: (isUnfit) => signal({ kind: isUnfit ? 'unfit' : 'fit' }),
+      isHealthy: () => store.isUp() && telemetry.isUp(),
+      fitnessChanged: (isUnfit) => signal({ kind: isUnfit ? 'unfit' : 'fit' }),
     })
-  const here = new LocalWork({
+  const localWork = new LocalWork({
     shards,
     ingest,
     replies,
     waits,
     settler,
     ...{ schedule, figures: host.figures },
-    duties: () => leader.duties(),
+    leaderServices: () => leader.services(),
     newRequestId: () => performer.requestId(newId()),
   })
-  const others = cluster &&
+  const peers = cluster &&
     members && { mesh: cluster.mesh, addressOf: (partition: Partition) => members.addressOf(partition) }
-  const nodes = new Nodes({ here, log, others, clock, schedule })
-  const deployments = new DeploymentShelf({
+  const nodes = new Nodes({ localWork, log, peers, clock, schedule })
+  const deployments = new DeploymentCache({
     ...{ documents: store.documents, schedule, clock, feed },
     refused: ({ deviceId, deploymentId }) =>
       submit(deviceId, { kind: 'ota_refused', deploymentId }, { by: OTA_AUTHOR }),
@@ -232,20 +239,20 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
       submit(deviceId, { kind: 'ota_sent', deploymentId, bytes }, { by: OTA_AUTHOR }),
     began: ({ deviceId, deploymentId }) =>
       submit(deviceId, { kind: 'ota_began', deploymentId }, { by: OTA_AUTHOR }),
-    imageMissing: (firmwareId) => nodes.at(LEADING, { kind: 'image_missing', firmwareId }),
-    wayBackOf: async (id) => (await leader.duties()).deployments.wayBackOf(id),
+    imageMissing: (firmwareId) => nodes.runAtOwner(LEADER_PARTITION, { kind: 'image_missing', firmwareId }),
+    wayBackOf: async (id) => (await leader.services()).deployments.wayBackOf(id),
     abort: async (id) => {
-      const duties = await leader.duties()
-      await duties.deployments.abortAll(({ firmware }) => firmware.id === id, 'firmware_yanked')
+      const services = await leader.services()
+      await services.deployments.abortAll(({ firmware }) => firmware.id === id, 'firmware_yanked')
     },
     failed: (error) => signal({ kind: 'deployments_stalled', error }),
   })
   const ota = composeOta({
     ...{ store, blobs: ports.blobs, clock, schedule, newId, settings: settings.ota },
     leader: {
-      add: (firmware) => nodes.at(LEADING, { kind: 'firmware_add', firmware }),
-      edit: (editing) => nodes.at(LEADING, { kind: 'firmware_edit', editing }),
-      remove: (removal) => nodes.at(LEADING, { kind: 'firmware_remove', removal }),
+      add: (firmware) => nodes.runAtOwner(LEADER_PARTITION, { kind: 'firmware_add', firmware }),
+      edit: (editing) => nodes.runAtOwner(LEADER_PARTITION, { kind: 'firmware_edit', editing }),
+      remove: (removal) => nodes.runAtOwner(LEADER_PARTITION, { kind: 'firmware_remove', removal }),
     },
     ...{ use: deployments, jobs: deployments },
     failed: (error) => signal({ kind: 'images_failed', error }),
@@ -256,14 +263,14 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     request: DeviceRequest,
     signed: Authorship,
   ): Promise<RequestOutcome> {
-    const refused = unkeepable(request)
+    const refused = refuseUnstorable(request)
     if (refused !== undefined) {
       if (signed.entry !== undefined)
         await record([{ ...signed.entry, deviceId, outcome: 'refused', code: refused.code }])
       return refused
     }
     const work = { kind: 'submit', deviceId, request, signed } as const
-    const submitted = await nodes.atDevice(deviceId, work)
+    const submitted = await nodes.runForDevice(deviceId, work)
     if (submitted.kind === 'done') await devices.known(submitted.view.device)
     return submitted
   }
@@ -282,7 +289,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     record,
     recordRefusal,
     errors,
-    tokenDesk,
+    tokenIssuer,
     replies,
     waits,
     feed,

@@ -60,13 +60,13 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
           perform: (proposal, holding) => {
             metrics.ota.jobsMoved(proposal.feed)
             metrics.alerts.moved(proposal.feed)
-            const unsaid = new Set<DeviceId>()
+            const unsent = new Set<DeviceId>()
             performer.perform(proposal, (id: DeviceId) => {
               const may = !isClaimed || mayAct(holding.claimOf(partitionOf(id)))
-              if (!may) unsaid.add(id)
+              if (!may) unsent.add(id)
               return may
             })
-            return unsaid
+            return unsent
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)
@@ -81,7 +81,7 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
       )
     const claim = async (claims: readonly Claim[]) => {
       if (isClaimed) await store.claim(claims)
-      settler.look()
+      settler.readHorizon()
     }
     return new Assignment({ store: { claim }, clock, schedule, open, signal: report })
   })

@@ -49,9 +49,9 @@ import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { Metrics } from './metrics.ts'
 import { nodeFigures } from './node-figures.ts'
-import { ledAlerts } from './nodes/led-alerts.ts'
-import { ledDeployments } from './nodes/led-deployments.ts'
-import { LEADING } from './nodes/nodes.ts'
+import { LEADER_PARTITION } from './nodes/nodes.ts'
+import { routedAlerts } from './nodes/routed-alerts.ts'
+import { routedDeployments } from './nodes/routed-deployments.ts'
 import { shuttingDown } from './shutting-down.ts'
 import { StoredReads } from './stored-reads.ts'
 
@@ -84,8 +84,8 @@ export class LocalEngine extends StoredReads implements Engine {
     this.#parts = composeEngine(ports, settings, { ...host, figures: () => this.#figures() })
     this.feed = this.#parts.feed
     this.firmware = this.#parts.ota.library
-    this.deployments = ledDeployments(this.#parts.nodes, this.#parts.deployments)
-    this.alerts = ledAlerts(this.#parts)
+    this.deployments = routedDeployments(this.#parts.nodes, this.#parts.deployments)
+    this.alerts = routedAlerts(this.#parts)
     this.fleet = this.#parts.fleet
   }
 
@@ -102,14 +102,14 @@ export class LocalEngine extends StoredReads implements Engine {
       void this.#parts.leader.begin()
     } else this.#parts.members.start()
     this.#parts.history.start()
-    this.#stops.push(this.#parts.ota.shelf.open(), this.#parts.deployments.open())
+    this.#stops.push(this.#parts.ota.cache.open(), this.#parts.deployments.open())
     this.#parts.feed.start()
     this.#stops.push(
       this.#parts.watermark.start(schedule),
       schedule.every(LIMITS.sweepEveryMs, () => {
         this.#parts.ingest.advance()
         this.#parts.shards.sweep()
-        this.#parts.metrics.pace.look(this.#ports.clock.ticks())
+        this.#parts.metrics.throughput.sample(this.#ports.clock.ticks())
         this.#parts.replies.expire()
         this.#parts.audit.tick()
         // The outbox may also hold rows that an earlier process left.
@@ -148,8 +148,8 @@ export class LocalEngine extends StoredReads implements Engine {
         admit: this.#host.admit,
         recordRefusal: this.#parts.recordRefusal,
         heard: (partitions, at) => this.#parts.watermark.handedOver(partitions, at),
-        listens: (session) => this.#parts.errors.listens(session),
-        tokens: this.#parts.tokenDesk,
+        subscribed: (session) => this.#parts.errors.subscribed(session),
+        tokens: this.#parts.tokenIssuer,
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))
@@ -169,7 +169,7 @@ export class LocalEngine extends StoredReads implements Engine {
 
   purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome> {
     if (this.#isClosing) return Promise.reject(shuttingDown())
-    return this.#parts.nodes.at(LEADING, { kind: 'purge', deviceId, createdAt, signed })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'purge', deviceId, createdAt, signed })
   }
 
   async view(deviceId: DeviceId): Promise<DeviceView | undefined> {
@@ -211,30 +211,32 @@ export class LocalEngine extends StoredReads implements Engine {
     commandId: CommandId,
     timeoutMs: number,
   ): Promise<Command | undefined> {
-    const after = this.#parts.nodes.ends([deviceId])
+    const after = this.#parts.nodes.logEndsFor([deviceId])
     const work = { kind: 'await', deviceId, commandId, after, timeoutMs } as const
-    return this.#parts.nodes.atDevice(deviceId, work)
+    return this.#parts.nodes.runForDevice(deviceId, work)
   }
 
   broadcast(request: BroadcastRequest): Promise<BroadcastAnswer> {
-    return this.#parts.nodes.at(LEADING, { kind: 'broadcast', request })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'broadcast', request })
   }
 
   broadcastState(broadcastId: BroadcastId, page: BroadcastPage): Promise<BroadcastState | undefined> {
-    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_state', broadcastId, ...page })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'broadcast_state', broadcastId, ...page })
   }
 
   listBroadcasts(query: BroadcastsQuery): Promise<BroadcastList> {
-    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_list', query })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'broadcast_list', query })
   }
 
   cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined> {
-    return this.#parts.nodes.at(LEADING, { kind: 'broadcast_cancel', broadcastId, by })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'broadcast_cancel', broadcastId, by })
   }
 
   channels<Call extends ChannelCall>(call: Call): Promise<ChannelAnswer<Call>> {
     // The leader answers each call by its own kind.
-    return this.#parts.nodes.at(LEADING, { kind: 'channels', call }) as Promise<ChannelAnswer<Call>>
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'channels', call }) as Promise<
+      ChannelAnswer<Call>
+    >
   }
 
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined> {
@@ -312,7 +314,7 @@ export class LocalEngine extends StoredReads implements Engine {
 
   /** Resolves once every partition has an owner that answers. Right after a start, some have none. */
   async whole(): Promise<void> {
-    while (!this.#isClosing && !(await this.#parts.nodes.isWhole()))
+    while (!this.#isClosing && !(await this.#parts.nodes.isComplete()))
       await this.#host.schedule.sleep(WHOLE_LOOK_MS)
   }
 

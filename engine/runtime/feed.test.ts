@@ -13,10 +13,10 @@ test('each listener hears every batch until it stops; an empty batch is not told
   const heard: string[] = []
   const stop = feed.listen(() => heard.push('first'))
   feed.listen(() => heard.push('second'))
-  feed.tell([event])
+  feed.publish([event])
   stop()
-  feed.tell([])
-  feed.tell([event])
+  feed.publish([])
+  feed.publish([event])
   expect(heard).toEqual(['first', 'second', 'second'])
 })
 
@@ -31,18 +31,18 @@ test('a listener that throws does not keep events from the others', () => {
     throw new Error('a bug')
   })
   feed.listen(() => heard++)
-  feed.tell([event])
+  feed.publish([event])
   expect([errors.length, heard]).toEqual([1, 1])
 })
 
-test('sets that the caller changes after its wish do not change the wish', () => {
-  const wishes: Wants[] = []
+test('sets that the caller changes after its subscription do not change the subscription', () => {
+  const wanted: Wants[] = []
   const feed = new LocalFeed(
-    (wants) => wishes.push(wants),
+    (wants) => wanted.push(wants),
     () => {},
   )
   const devices = new Set([idOf('a')])
   feed.want({ ...NO_WANTS, log: { all: false, devices } })
   devices.clear()
-  expect(wishes).toEqual([{ ...NO_WANTS, log: { all: false, devices: new Set(['a']) } }])
+  expect(wanted).toEqual([{ ...NO_WANTS, log: { all: false, devices: new Set(['a']) } }])
 })

@@ -2,8 +2,8 @@
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Feed, FeedEvent, Want, Wants } from '../ports/feed.ts'
 
-const NOBODY: Want = { all: false, devices: new Set() }
-export const NO_WANTS: Wants = { telemetry: NOBODY, timeline: NOBODY, log: NOBODY }
+const NO_DEVICES: Want = { all: false, devices: new Set() }
+export const NO_WANTS: Wants = { telemetry: NO_DEVICES, timeline: NO_DEVICES, log: NO_DEVICES }
 
 export function isWanted({ all, devices }: Want, deviceId: DeviceId): boolean {
   return all || devices.has(deviceId)
@@ -29,7 +29,7 @@ export class LocalFeed implements Feed {
     this.#onWant({ telemetry: copied(telemetry), timeline: copied(timeline), log: copied(log) })
   }
 
-  tell(events: readonly FeedEvent[]): void {
+  publish(events: readonly FeedEvent[]): void {
     if (events.length === 0) return
     for (const listener of this.#listeners)
       try {

@@ -9,9 +9,9 @@ import { type AlertGauges, AlertMetrics } from './alert-metrics.ts'
 import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
-import { Pace } from './pace.ts'
 import { readGauge, readTotals, type Totals } from './scraped.ts'
 import type { WorkResult } from './shard/protocol.ts'
+import { Throughput } from './throughput.ts'
 
 type NotifiedSignal = Extract<NotifierSignal, { readonly kind: 'notified' }>
 
@@ -40,7 +40,7 @@ function add(counter: Counter, value: number, labels: Readonly<Record<string, st
 
 export class Metrics {
   readonly registry = new Registry()
-  readonly pace = new Pace()
+  readonly throughput = new Throughput()
   readonly alerts = new AlertMetrics(this.registry)
   readonly ota = new OtaMetrics(this.registry)
   readonly #messages = this.#counter(
@@ -114,7 +114,7 @@ export class Metrics {
 
   worked(shard: number, result: WorkResult): void {
     const { counts } = result
-    this.pace.worked(counts.stored + counts.refused + counts.ignored, counts.points)
+    this.throughput.worked(counts.stored + counts.refused + counts.ignored, counts.points)
     for (const result of RESULTS) add(this.#messages, counts[result], { kind: 'uplink', result })
     add(this.#points, counts.points)
     add(this.#adjusted, counts.adjusted)
@@ -130,7 +130,7 @@ export class Metrics {
   inserted(block: Block, seconds: number, lagSeconds: number | undefined): void {
     this.#rows.inc({ table: block.kind }, block.rows)
     this.#insertSeconds.observe(seconds)
-    this.pace.inserted(seconds * 1000)
+    this.throughput.inserted(seconds * 1000)
     this.#batchRows.observe(block.rows)
     if (lagSeconds !== undefined) this.#lag.observe(lagSeconds)
   }

@@ -12,7 +12,7 @@ export async function nodeFigures(node: HealthPorts & { readonly startedAt: Mill
     isLeading: leader.isLeading(),
     dependencies: examine(node),
     partitions: shards.lags(),
-    ...metrics.pace.now(),
+    ...metrics.throughput.now(),
     samples: await samplesOf(metrics.registry),
   }
 }

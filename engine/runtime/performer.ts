@@ -14,7 +14,7 @@ import type { FeedEvent } from '../ports/feed.ts'
 import type { Mesh } from '../ports/mesh.ts'
 import { auditEvents, deadLetterEvents } from './audit-events.ts'
 import type { CommandWaits } from './command-waits.ts'
-import type { ErrorTeller } from './error-teller.ts'
+import type { ErrorPublisher } from './error-publisher.ts'
 import type { Gateways } from './ingress/gateways.ts'
 import type { Replies } from './replies.ts'
 import type { HistoryWriter } from './rows/history-writer.ts'
@@ -26,18 +26,18 @@ export interface PerformerPorts {
   readonly gateways: Gateways
   readonly history: HistoryWriter
   readonly sender: Sender
-  readonly errors: Pick<ErrorTeller, 'tell'>
-  readonly feed: { tell(events: readonly FeedEvent[]): void }
+  readonly errors: Pick<ErrorPublisher, 'publishFor'>
+  readonly feed: { publish(events: readonly FeedEvent[]): void }
   readonly waits: CommandWaits
   readonly replies: Replies
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly mesh: Mesh | undefined
 }
 
-const CUTS = 'cuts'
+const CUTS_TOPIC = 'cuts'
 const packr = newPackr()
 /** Separates the node's address from the rest of a request id. No address contains it. */
-const OF_NODE = '~'
+const NODE_SEPARATOR = '~'
 
 export class Performer {
   readonly #ports: PerformerPorts
@@ -51,10 +51,10 @@ export class Performer {
         ? []
         : [
             // Packed by `#cut` and `#reply` of another node.
-            mesh.hear(CUTS, (news) => {
+            mesh.hear(CUTS_TOPIC, (news) => {
               for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
-            mesh.hear(repliesTo(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
+            mesh.hear(replyTopic(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
           ]
   }
 
@@ -62,7 +62,7 @@ export class Performer {
     const { broker, history, recordRefusal, sender, feed, waits, errors } = this.#ports
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
-    errors.tell(proposal.deadLetters, mayAct)
+    errors.publishFor(proposal.deadLetters, mayAct)
     this.#cut(proposal.cuts.filter(mayAct))
     for (const deviceId of proposal.gone.filter(mayAct)) void broker.free(deviceId)
     for (const deviceId of proposal.ended.filter(mayAct)) broker.end(deviceId)
@@ -72,15 +72,15 @@ export class Performer {
       ...auditEvents(proposal.history),
       ...deadLetterEvents(proposal.deadLetters),
     ]
-    feed.tell(events.filter((event) => mayAct(deviceOf(event))))
-    waits.hear(proposal.feed)
+    feed.publish(events.filter((event) => mayAct(deviceOf(event))))
+    waits.settle(proposal.feed)
     for (const reply of proposal.replies) this.#reply(reply)
   }
 
   /** Marks a request id so that the reply comes back to this node, whichever node applies the request. */
   requestId(id: string): string {
     const { mesh } = this.#ports
-    return mesh === undefined ? id : `${mesh.address}${OF_NODE}${id}`
+    return mesh === undefined ? id : `${mesh.address}${NODE_SEPARATOR}${id}`
   }
 
   close(): void {
@@ -93,16 +93,16 @@ export class Performer {
       broker.cut(deviceId, 'revoked')
       gateways.forget(deviceId)
     }
-    if (deviceIds.length > 0) mesh?.tell(CUTS, packr.pack(deviceIds))
+    if (deviceIds.length > 0) mesh?.tell(CUTS_TOPIC, packr.pack(deviceIds))
   }
 
   /** The request may have come from another node, because its partition may have moved since. */
   #reply(reply: Reply): void {
     const { replies, mesh } = this.#ports
     if (replies.settle(reply) || mesh === undefined) return
-    const address = reply.requestId.split(OF_NODE, 1)[0] ?? ''
-    if (reply.requestId.includes(OF_NODE) && address !== mesh.address)
-      mesh.tell(repliesTo(address), packr.pack(reply))
+    const address = reply.requestId.split(NODE_SEPARATOR, 1)[0] ?? ''
+    if (reply.requestId.includes(NODE_SEPARATOR) && address !== mesh.address)
+      mesh.tell(replyTopic(address), packr.pack(reply))
   }
 }
 
@@ -110,6 +110,6 @@ function deviceOf(event: FeedEvent): DeviceId {
   return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
-function repliesTo(address: string): string {
+function replyTopic(address: string): string {
   return `replies.${address}`
 }

@@ -5,7 +5,7 @@ import { toSubSuffix } from '../../schemas/topics.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Ingest } from './ingress/ingest.ts'
-import type { OtaMail } from './ota/ota-mail.ts'
+import type { OtaMessages } from './ota/ota-messages.ts'
 import { packDelivered } from './shard/control-uplinks.ts'
 import type { OtaOutbound, Outbound, Proposal } from './shard/protocol.ts'
 
@@ -15,29 +15,29 @@ export type MayAct = (deviceId: DeviceId) => boolean
 export class Sender {
   readonly #broker: Broker
   readonly #ingest: Ingest
-  readonly #mail: OtaMail
+  readonly #otaMessages: OtaMessages
   readonly #failed: (error: unknown) => void
 
-  constructor(broker: Broker, ingest: Ingest, mail: OtaMail, failed: (error: unknown) => void) {
+  constructor(broker: Broker, ingest: Ingest, otaMessages: OtaMessages, failed: (error: unknown) => void) {
     this.#broker = broker
     this.#ingest = ingest
-    this.#mail = mail
+    this.#otaMessages = otaMessages
     this.#failed = failed
   }
 
   send({ outbound, ota, cuts }: Pick<Proposal, 'outbound' | 'ota' | 'cuts'>, mayAct: MayAct): void {
     // A device that this batch decommissions gets no more messages.
-    const gone = new Set(cuts)
+    const decommissioned = new Set(cuts)
     const isDue = ({ deviceId, via }: Pick<Outbound, 'deviceId' | 'via'>) =>
-      !gone.has(via ?? deviceId) && !gone.has(deviceId) && mayAct(deviceId)
+      !decommissioned.has(via ?? deviceId) && !decommissioned.has(deviceId) && mayAct(deviceId)
     for (const each of outbound)
       if (isDue(each)) void this.#publish(each).catch((error) => this.#failed(error))
-    for (const each of ota) if (isDue(each)) void this.#tell(each).catch((error) => this.#failed(error))
+    for (const each of ota) if (isDue(each)) void this.#publishOta(each).catch((error) => this.#failed(error))
   }
 
   /** The message is created here, so that its link and signature are as fresh as possible. */
-  async #tell({ deviceId, via, send }: OtaOutbound): Promise<void> {
-    const message = this.#mail.messageOf(deviceId, send)
+  async #publishOta({ deviceId, via, send }: OtaOutbound): Promise<void> {
+    const message = this.#otaMessages.messageOf(deviceId, send)
     if (message === undefined || this.#ingest.now() >= message.expiresAt) return
     const isTaken = await this.#broker.publish(
       via === undefined

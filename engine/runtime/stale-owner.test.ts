@@ -59,8 +59,8 @@ class Node {
       sender: new Sender(broker as never, ingest as never, unused as never, (error) =>
         expect.fail(String(error)),
       ),
-      errors: { tell: () => {} },
-      feed: { tell: (events) => this.said.push(...events.map(({ kind }) => `feed ${kind}`)) },
+      errors: { publishFor: () => {} },
+      feed: { publish: (events) => this.said.push(...events.map(({ kind }) => `feed ${kind}`)) },
       waits: new CommandWaits(),
       replies: new Replies(() => place.time.ticks()),
       recordRefusal: () => {},

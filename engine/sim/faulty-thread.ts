@@ -4,7 +4,7 @@ import { ITEM, type Item, readItems } from '../domain/bundle.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry } from '../ports/log.ts'
 import { inlineThread, type ShardThread } from '../runtime/runner/thread.ts'
-import { begin, enter, type Progress } from '../runtime/shard/progress.ts'
+import { begin, enterEntry, type Progress } from '../runtime/shard/progress.ts'
 import { type FaultContext, mayDie } from './faults.ts'
 
 export const POISON = '{"poison":true}'
@@ -56,7 +56,7 @@ function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
     let index = 0
     for (const item of readItems(entry.body)) {
       if (isPoison(item)) {
-        enter(progress, entry)
+        enterEntry(progress, entry)
         begin(progress, index)
         return true
       }

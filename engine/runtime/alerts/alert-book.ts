@@ -19,7 +19,7 @@ export interface AlertBookPorts {
   /** The rules of the device types. */
   readonly typeRules: readonly Rule[]
   /** Tells the shards. */
-  readonly tell: (settings: AlertSettings) => void
+  readonly publish: (settings: AlertSettings) => void
   readonly failed: (error: unknown) => void
 }
 
@@ -114,7 +114,7 @@ export class AlertBook {
       rules: [...ofTypes, ...own].sort(age),
       silences: [...this.#silences.values()],
     }
-    this.#ports.tell(this.#settings)
+    this.#ports.publish(this.#settings)
   }
 }
 

@@ -1,4 +1,4 @@
-// The leader's duty for rules and silences. It alone changes them, one after the other, and its claim fences it (R2).
+// The leader's service for rules and silences. It alone changes them, one after the other, and its claim fences it (R2).
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
@@ -19,6 +19,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { SavedDocument } from '../../ports/documents.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Claim, NO_SAVE, type Records } from '../../ports/store.ts'
+import { refused } from '../refused.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { type AlertBook, packDocument, RULES, SILENCES } from './alert-book.ts'
 
 export interface AlertDeskPorts {
@@ -35,7 +37,7 @@ const SILENCE_KEPT_MS = 30 * 86_400_000
 
 export class AlertDesk {
   readonly #ports: AlertDeskPorts
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #changes = new SerialQueue()
 
   constructor(ports: AlertDeskPorts) {
     this.#ports = ports
@@ -52,11 +54,7 @@ export class AlertDesk {
 
   /** Resolves once the change is saved and in effect on this node. */
   change(change: AlertChange): Promise<AlertChangeOutcome> {
-    const turn = this.#last.then(() => this.#change(change))
-    this.#last = turn.catch(() => {
-      // The caller gets the error.
-    })
-    return turn
+    return this.#changes.run(() => this.#change(change))
   }
 
   async #change(change: AlertChange): Promise<AlertChangeOutcome> {
@@ -204,8 +202,4 @@ function mistaken({ errors }: Extract<RuleOutcome, { kind: 'mistakes' }>): Engin
   const message = first === undefined ? 'the rule is not valid' : `${first.path}: ${first.message}`
   const code = first?.code === 'UNKNOWN_PLACEHOLDER' ? first.code : 'VALIDATION_FAILED'
   return refused(code, { message, errors: errors.map((error) => ({ in: 'body', ...error })) })
-}
-
-function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
-  return { kind: 'refused', code, detail }
 }

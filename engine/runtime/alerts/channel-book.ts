@@ -13,6 +13,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { HttpOut } from '../../ports/http-out.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { refused } from '../refused.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
 export interface ChannelBookPorts {
@@ -37,7 +39,7 @@ const packr = newPackr()
 export class ChannelBook {
   readonly #ports: ChannelBookPorts
   readonly #channels = new Map<ChannelId, Channel>()
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #changes = new SerialQueue()
 
   constructor(ports: ChannelBookPorts) {
     this.#ports = ports
@@ -61,7 +63,7 @@ export class ChannelBook {
   }
 
   create(id: ChannelId, settings: ChannelSettings, by: string): Promise<Outcome> {
-    return this.#inTurn(() => this.#create(id, settings, by))
+    return this.#changes.run(() => this.#create(id, settings, by))
   }
 
   async #create(id: ChannelId, settings: ChannelSettings, by: string): Promise<Outcome> {
@@ -78,7 +80,7 @@ export class ChannelBook {
 
   /** Replaces the settings and resets the health, because the edit may have fixed the problem. */
   replace(id: ChannelId, settings: ChannelSettings, revision: number): Promise<Outcome> {
-    return this.#inTurn(() => this.#replace(id, settings, revision))
+    return this.#changes.run(() => this.#replace(id, settings, revision))
   }
 
   async #replace(id: ChannelId, settings: ChannelSettings, revision: number): Promise<Outcome> {
@@ -92,7 +94,7 @@ export class ChannelBook {
   }
 
   rotate(id: ChannelId): Promise<Outcome> {
-    return this.#inTurn(() => this.#rotate(id))
+    return this.#changes.run(() => this.#rotate(id))
   }
 
   async #rotate(id: ChannelId): Promise<Outcome> {
@@ -110,7 +112,7 @@ export class ChannelBook {
   }
 
   remove(id: ChannelId, isForced: boolean): Promise<Removal> {
-    return this.#inTurn(() => this.#remove(id, isForced))
+    return this.#changes.run(() => this.#remove(id, isForced))
   }
 
   async #remove(id: ChannelId, isForced: boolean): Promise<Removal> {
@@ -124,7 +126,7 @@ export class ChannelBook {
 
   /** Resolves once the change is saved. Does not count as an edit. Changes run one after the other. */
   changeHealth(id: ChannelId, change: (health: ChannelHealth) => ChannelHealth): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const channel = this.#channels.get(id)
       if (channel === undefined) return
       const health = change(channel.health)
@@ -153,12 +155,6 @@ export class ChannelBook {
     })
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
-  }
-
   #edit(channel: Channel, changes: Partial<Channel>): Promise<Outcome> {
     const { id, createdAt, createdBy, revision } = channel
     const updatedAt = this.#ports.clock.now()
@@ -183,10 +179,6 @@ function withSecret(target: ChannelSettings['target']): ChannelSettings['target'
   return target.kind === 'webhook' && target.secret === ''
     ? { ...target, secret: newWebhookSecret() }
     : target
-}
-
-function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
-  return { kind: 'refused', code, detail }
 }
 
 function invalid(path: string, message: string): EngineRefusal {

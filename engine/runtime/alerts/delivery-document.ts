@@ -15,17 +15,17 @@ interface MemberColumns {
   readonly events: NameColumn<DeliveryMember['event']>
   readonly severities: NameColumn<DeliveryMember['severity']>
 }
-type KeptDelivery = Omit<Delivery, 'members'> & { readonly columns: MemberColumns }
+type PackedDelivery = Omit<Delivery, 'members'> & { readonly columns: MemberColumns }
 
 const packr = newPackr()
 
 export function packDelivery({ members, ...head }: Delivery): Uint8Array {
-  return packr.pack({ ...head, columns: columnsOf(members) } satisfies KeptDelivery)
+  return packr.pack({ ...head, columns: columnsOf(members) } satisfies PackedDelivery)
 }
 
 export function unpackDelivery(bytes: Uint8Array): Delivery {
   // Written by `packDelivery`, or by an earlier release, which stored `members`.
-  const kept = packr.unpack(bytes) as KeptDelivery | Delivery
+  const kept = packr.unpack(bytes) as PackedDelivery | Delivery
   if ('members' in kept) return kept
   const { columns, ...head } = kept
   return { ...head, members: membersOf(columns) }

@@ -1,4 +1,4 @@
-// The leader's duty for rules about the fleet: it judges them by the counts of all owners, keeps their alerts, and lets
+// The leader's service for rules about the fleet: it judges them by the counts of all owners, keeps their alerts, and lets
 // users act on them.
 //
 // L1. Decisions are saved with the leader's claim, together with their notices and rows, before anybody sees them. A
@@ -34,17 +34,18 @@ import { Fault } from '../../ports/fault.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Save, type Store } from '../../ports/store.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import type { AlertBook } from './alert-book.ts'
 import type { FailedDeployments } from './failed-deployments.ts'
-import { fleetDocument, fleetKey, goneFleetDocument, readFleetInstances } from './fleet-documents.ts'
 import {
   fleetBodies,
   fleetCountsOf,
+  fleetEffects,
   fleetMessage,
   fleetMutedBy,
-  fleetOutlet,
-  fleetPendingNews,
-} from './fleet-shown.ts'
+  fleetPendingEvents,
+} from './fleet-alert-bodies.ts'
+import { fleetDocument, fleetDocumentRemoval, fleetKey, readFleetInstances } from './fleet-documents.ts'
 
 export interface FleetAlertsPorts {
   readonly store: Pick<Store, 'save' | 'documents'>
@@ -55,7 +56,7 @@ export interface FleetAlertsPorts {
   /** Asks the owners of all devices for their counts. `sums`: leaves whose values they also sum up. */
   readonly counts: (sums: readonly LeafName[]) => Promise<FleetCounts>
   readonly failures: FailedDeployments
-  readonly tell: (events: readonly FeedEvent[]) => void
+  readonly publish: (events: readonly FeedEvent[]) => void
   /** Called when rows of the history wait in the outbox. */
   readonly stored: () => void
   readonly failed: (error: unknown) => void
@@ -73,8 +74,8 @@ export class FleetAlerts {
   readonly #sights = new Map<string, readonly LeafResult[]>()
   readonly #summedAt = new Map<string, number>()
   #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
-  #turn: Promise<unknown> = Promise.resolve()
-  #isLooking = false
+  readonly #decisions = new SerialQueue()
+  #isPolling = false
   #lastMicros = 0
   #rounds = 0
   #isClosed = false
@@ -89,7 +90,7 @@ export class FleetAlerts {
     const { store, schedule } = this.#ports
     for (const instance of await readFleetInstances(store.documents))
       this.#instances.set(fleetKey(instance.ruleId, instance.group), instance)
-    this.#stop = schedule.every(LIMITS.fleetLookMs, () => void this.look())
+    this.#stop = schedule.every(LIMITS.fleetLookMs, () => void this.poll())
   }
 
   close(): void {
@@ -98,15 +99,15 @@ export class FleetAlerts {
   }
 
   /** Runs one round unless one is running. */
-  async look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async poll(): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
     try {
-      await this.#inTurn(() => this.#round())
+      await this.#decisions.run(() => this.#round())
     } catch (error) {
       this.#ports.failed(error)
     } finally {
-      this.#isLooking = false
+      this.#isPolling = false
     }
   }
 
@@ -127,7 +128,7 @@ export class FleetAlerts {
 
   /** Applies a user's action to an alert. Resolves once it is saved. */
   act(id: AlertId, wish: AlertAct, by: Author): Promise<FleetActOutcome> {
-    return this.#inTurn(() => this.#act(id, wish, by))
+    return this.#decisions.run(() => this.#act(id, wish, by))
   }
 
   async #act(id: AlertId, wish: AlertAct, by: Author): Promise<FleetActOutcome> {
@@ -140,7 +141,9 @@ export class FleetAlerts {
     if (outcome.kind === 'refused') return outcome
     const { alerts, move } = outcome
     if (move === undefined) return { kind: 'acted' }
-    await this.#keep([{ before: instance, after: { instance: { ...instance, alerts }, moves: [move] }, by }])
+    await this.#saveChanges([
+      { before: instance, after: { instance: { ...instance, alerts }, moves: [move] }, by },
+    ])
     return { kind: 'acted' }
   }
 
@@ -166,7 +169,7 @@ export class FleetAlerts {
     for (const rule of this.#rules.fleet)
       if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule)))
     judged.push(...this.#endOrphans())
-    await this.#keep(judged)
+    await this.#saveChanges(judged)
   }
 
   /** Without rules about the fleet, counts are only needed to see whether there is room for alerts, so fewer rounds ask. */
@@ -211,7 +214,7 @@ export class FleetAlerts {
 
   #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafResult[]): readonly InstanceChange[] {
     const before = this.#instanceOf(rule, group)
-    this.#seen(before, leaves)
+    this.#noteSights(before, leaves)
     const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
     return this.#changed(before, after)
   }
@@ -231,7 +234,7 @@ export class FleetAlerts {
       instance = { ...instance, seen }
       if (!isCovered) continue
       const sight: LeafResult = { truth: TRUTH.yes, value: failure.summary, isNoData: false }
-      this.#seen(before, [sight])
+      this.#noteSights(before, [sight])
       const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
       instance = after.instance
       moves.push(...after.moves)
@@ -262,30 +265,30 @@ export class FleetAlerts {
   }
 
   /** by L1 */
-  async #keep(kept: readonly InstanceChange[]): Promise<void> {
-    if (kept.length === 0) return
-    const { claims, tell, stored } = this.#ports
+  async #saveChanges(changes: readonly InstanceChange[]): Promise<void> {
+    if (changes.length === 0) return
+    const { claims, publish, stored } = this.#ports
     const now = this.#ports.clock.now()
-    const outlet = fleetOutlet()
-    for (const { before, after, by } of kept) {
+    const effects = fleetEffects()
+    for (const { before, after, by } of changes) {
       const about = this.#about(after?.instance ?? before, now)
-      for (const move of after?.moves ?? []) outlet.moved(move, { before, by, ...about })
-      if (after !== undefined) outlet.feed.push(...fleetPendingNews(before, after.instance, about))
+      for (const move of after?.moves ?? []) effects.moved(move, { before, by, ...about })
+      if (after !== undefined) effects.feed.push(...fleetPendingEvents(before, after.instance, about))
     }
-    const documents = kept.map(({ before, after }) =>
-      after === undefined ? goneFleetDocument(before) : fleetDocument(after.instance),
+    const documents = changes.map(({ before, after }) =>
+      after === undefined ? fleetDocumentRemoval(before) : fleetDocument(after.instance),
     )
-    const { notices, history } = outlet
+    const { notices, history } = effects
     await this.#saveUntilDone({ ...NO_SAVE, claims, documents, notices, history })
-    for (const { before, after } of kept) {
+    for (const { before, after } of changes) {
       const key = fleetKey(before.ruleId, before.group)
       if (after === undefined) {
         this.#instances.delete(key)
         this.#sights.delete(key)
       } else this.#instances.set(key, after.instance)
     }
-    if (outlet.history.length > 0) stored()
-    tell(outlet.feed)
+    if (effects.history.length > 0) stored()
+    publish(effects.feed)
   }
 
   async #saveUntilDone(save: Save): Promise<void> {
@@ -336,7 +339,7 @@ export class FleetAlerts {
   }
 
   /** Keeps the newest value of each leaf. A leaf without a value keeps its previous one. */
-  #seen({ ruleId, group }: FleetInstance, leaves: readonly LeafResult[]): void {
+  #noteSights({ ruleId, group }: FleetInstance, leaves: readonly LeafResult[]): void {
     const key = fleetKey(ruleId, group)
     const before = this.#sights.get(key)
     this.#sights.set(
@@ -349,14 +352,6 @@ export class FleetAlerts {
   #now(): Micros {
     this.#lastMicros = Math.max(this.#ports.clock.now() * 1_000, this.#lastMicros + 1)
     return Micros(this.#lastMicros)
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => {
-      // The caller gets the error.
-    })
-    return turn
   }
 }
 

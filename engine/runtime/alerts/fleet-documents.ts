@@ -12,7 +12,7 @@ export function fleetDocument(instance: FleetInstance): SavedDocument {
   return { collection: FLEET_ALERTS, id: idOf(instance), bytes: Uint8Array.from(packr.pack(instance)) }
 }
 
-export function goneFleetDocument(instance: FleetInstance): SavedDocument {
+export function fleetDocumentRemoval(instance: FleetInstance): SavedDocument {
   return { collection: FLEET_ALERTS, id: idOf(instance), bytes: undefined }
 }
 

@@ -1,4 +1,4 @@
-// The channels and the notifier together: the leader's duty, and the answers to the API's calls.
+// The channels and the notifier together: a service of the leader, and the answers to the API's calls.
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
 import { type Channel, publicState } from '../../domain/alert/channel.ts'
 import {
@@ -20,7 +20,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Store } from '../../ports/store.ts'
 import { ChannelBook } from './channel-book.ts'
 import { sendToChannel } from './channel-sender.ts'
-import { KeptDeliveries } from './kept-deliveries.ts'
+import { DeliveryStore } from './delivery-store.ts'
 import { Notifier, type NotifierSignal } from './notifier.ts'
 
 export interface NotificationsPorts {
@@ -30,11 +30,11 @@ export interface NotificationsPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly dice: () => number
-  /** The time between two looks for due deliveries. Default: `LIMITS.noticesPollMs`. */
+  /** The time between two polls for due deliveries. Default: `LIMITS.noticesPollMs`. */
   readonly pollMs?: number
   readonly rulesUsing: (id: ChannelId) => Promise<readonly string[]>
   readonly signal: (signal: NotifierSignal) => void
-  readonly tell: (events: readonly FeedEvent[]) => void
+  readonly publish: (events: readonly FeedEvent[]) => void
 }
 
 const MINUTE_MS = 60_000
@@ -53,19 +53,19 @@ export class Notifications {
   readonly #testedAt = new Map<ChannelId, readonly Millis[]>()
 
   constructor(ports: NotificationsPorts) {
-    const { store, claims, clock, schedule, outbound, signal, dice, pollMs, rulesUsing, tell } = ports
+    const { store, claims, clock, schedule, outbound, signal, dice, pollMs, rulesUsing, publish } = ports
     const failed = (error: unknown) => signal({ kind: 'notifier_failed', error })
     this.#ports = ports
     this.#book = new ChannelBook({
       ...{ store, claims, clock, rulesUsing },
       http: outbound.http,
       hasMail: outbound.mail !== undefined,
-      moved: (channel) => tell([channelMoved(channel, clock.now())]),
+      moved: (channel) => publish([channelMoved(channel, clock.now())]),
     })
     this.#notifier = new Notifier({
       notices: store,
       book: this.#book,
-      kept: new KeptDeliveries({ store, claims, schedule, failed }),
+      store: new DeliveryStore({ store, claims, schedule, failed }),
       send: (channel, delivery) => this.#send(channel, delivery),
       links: outbound.links,
       ...{ clock, schedule, dice, signal, pollMs },

@@ -13,13 +13,13 @@ test('other work gets its turn while many notices are taken', async () => {
   const { schedule } = world.time.newIncarnation()
   const steps: number[] = []
   let seen = 0
-  const look = () => {
+  const poll = () => {
     const waiting = world.notifications.waiting()
     steps.push(waiting - seen)
     seen = waiting
-    if (steps.length < 50) schedule.after(0, look)
+    if (steps.length < 50) schedule.after(0, poll)
   }
-  schedule.after(100, look)
+  schedule.after(100, poll)
   await world.advance(100)
   expect([seen, Math.max(...steps)]).toEqual([500, LIMITS.noticesAtOnceMax])
 })
@@ -45,7 +45,7 @@ test('notices taken together are saved once, even if a message is delivered mean
   expect(waitingWhenSaved).toEqual([500])
 })
 
-test('a store that cannot be read is read again at the next look, not at once', async () => {
+test('a store that cannot be read is read again at the next poll, not at once', async () => {
   const world = new NotifierWorld()
   await world.open()
   await world.channel('ch_1')

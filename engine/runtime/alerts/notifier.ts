@@ -1,5 +1,5 @@
 // The notifier tells channels of alerts. It takes the notices that moved alerts left, makes deliveries of them, sends these
-// and notes the results. It is a duty of the leader.
+// and notes the results. It is a service of the leader.
 //
 // - Deliveries are saved together with the removal of their notices, and sent afterwards. A crash at any point loses none,
 //   and repeats at most those that were in flight, under the same ids.
@@ -26,7 +26,7 @@ import type { Notices } from '../../ports/notices.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { ChannelBook } from './channel-book.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
-import type { KeptDeliveries } from './kept-deliveries.ts'
+import type { DeliveryStore } from './delivery-store.ts'
 import { TakenMoves } from './taken-moves.ts'
 
 export type NotifierSignal =
@@ -45,7 +45,7 @@ export type NotifierSignal =
 export interface NotifierPorts {
   readonly notices: Notices
   readonly book: ChannelBook
-  readonly kept: KeptDeliveries
+  readonly store: DeliveryStore
   readonly send: (channel: Channel, delivery: Delivery) => Promise<SendResult>
   readonly links: {
     readonly device: (id: string) => string
@@ -63,7 +63,7 @@ export class Notifier {
   readonly #queues = new Map<ChannelId, DeliveryQueue>()
   readonly #taken = new TakenMoves()
   #stop: (() => void) | undefined
-  #isTaking = false
+  #isProcessing = false
   #isClosed = false
 
   constructor(ports: NotifierPorts) {
@@ -71,22 +71,22 @@ export class Notifier {
   }
 
   async open(): Promise<void> {
-    const { kept, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
-    for (const delivery of await kept.open()) {
+    const { store, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
+    for (const delivery of await store.open()) {
       this.#taken.restore(delivery)
       const queue = this.#queueOf(delivery.channelId)
       if (!isFinal(delivery)) queue.restore(delivery)
       for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
     }
     // Reading changes nothing, so this save only marks the read deliveries as saved.
-    await kept.save()
-    this.#stop = schedule.every(pollMs, () => this.look())
+    await store.save()
+    this.#stop = schedule.every(pollMs, () => this.poll())
   }
 
   close(): void {
     this.#isClosed = true
     this.#stop?.()
-    this.#ports.kept.close()
+    this.#ports.store.close()
   }
 
   /** How many alerts wait to be sent. */
@@ -95,9 +95,9 @@ export class Notifier {
   }
 
   /** Takes the notices that shards left, and sends what is due. */
-  look(): void {
+  poll(): void {
     if (this.#isClosed) return
-    if (!this.#isTaking && this.#ports.notices.noticeCounts().waiting > 0) void this.#take()
+    if (!this.#isProcessing && this.#ports.notices.noticeCounts().waiting > 0) void this.#processNotices()
     this.#sendDue()
   }
 
@@ -107,7 +107,7 @@ export class Notifier {
     { offset, limit }: { readonly offset: number; readonly limit: number },
   ): Promise<{ readonly deliveries: readonly Delivery[]; readonly total: number }> {
     const open = this.#queues.get(id)?.ids() ?? []
-    const ids = [...this.#ports.kept.finishedOf(id), ...open].reverse()
+    const ids = [...this.#ports.store.finishedOf(id), ...open].reverse()
     const page = ids.slice(offset, offset + limit)
     const read = await Promise.all(page.map((each) => this.#find(id, each)))
     return { deliveries: read.filter((each) => each !== undefined), total: ids.length }
@@ -115,58 +115,58 @@ export class Notifier {
 
   /** The channels that were told of each of these alerts. */
   notified(alertIds: readonly AlertId[]): readonly (readonly ChannelNotice[])[] {
-    return alertIds.map((id) => this.#ports.kept.notifiedOf(id))
+    return alertIds.map((id) => this.#ports.store.notifiedOf(id))
   }
 
   /** Sends a finished delivery once more, under the same ids. Undefined if there is no such delivery. */
   async redeliver(id: string): Promise<Delivery | undefined> {
-    const { kept, clock, book } = this.#ports
-    const delivery = await kept.read(id)
+    const { store, clock, book } = this.#ports
+    const delivery = await store.read(id)
     if (delivery === undefined || book.get(delivery.channelId) === undefined) return undefined
     if (!isFinal(delivery)) return delivery
     const again = restartDelivery(delivery, clock.now())
     this.#queueOf(delivery.channelId).put(again)
-    await this.#saved()
+    await this.#saveDeliveries()
     return again
   }
 
   /** Keeps a delivery that did not go through a queue, such as a test. */
   async note(delivery: Delivery): Promise<void> {
-    this.#ports.kept.put(delivery.id, delivery)
-    await this.#saved()
+    this.#ports.store.put(delivery.id, delivery)
+    await this.#saveDeliveries()
   }
 
   async #find(channelId: ChannelId, id: string): Promise<Delivery | undefined> {
-    return this.#queues.get(channelId)?.find(id) ?? (await this.#ports.kept.read(id))
+    return this.#queues.get(channelId)?.find(id) ?? (await this.#ports.store.read(id))
   }
 
-  async #take(): Promise<void> {
-    const { notices, kept, schedule, signal } = this.#ports
-    this.#isTaking = true
+  async #processNotices(): Promise<void> {
+    const { notices, store, schedule, signal } = this.#ports
+    this.#isProcessing = true
     try {
       const taken = await notices.notices(LIMITS.noticesTakenMax)
       for (let from = 0; from < taken.length; from += LIMITS.noticesAtOnceMax) {
         // In a storm, other work only waits for one part of the notices.
         if (from > 0) await schedule.sleep(0)
         if (this.#isClosed) return
-        this.#takeNow(taken.slice(from, from + LIMITS.noticesAtOnceMax))
+        this.#processNow(taken.slice(from, from + LIMITS.noticesAtOnceMax))
       }
-      kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
-      await kept.save()
+      store.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
+      await store.save()
     } catch (error) {
-      // The next look tries again shortly after.
+      // The next poll tries again shortly after.
       signal({ kind: 'notifier_failed', error })
       return
     } finally {
-      this.#isTaking = false
+      this.#isProcessing = false
     }
-    this.look()
+    this.poll()
   }
 
   /** Runs without a pause, so that every save has both the deliveries of a notice and its removal. */
-  #takeNow(notices: Awaited<ReturnType<Notices['notices']>>): void {
+  #processNow(notices: Awaited<ReturnType<Notices['notices']>>): void {
     for (const { bytes } of notices) this.#enqueue(bytes)
-    this.#ports.kept.gone(notices.map(({ key }) => key))
+    this.#ports.store.removeNotices(notices.map(({ key }) => key))
   }
 
   #enqueue(bytes: Uint8Array): void {
@@ -178,7 +178,7 @@ export class Notifier {
       return
     }
     if (!this.#taken.take(notice)) return
-    const toldAlert = () => this.#toldAlert(notice)
+    const toldAlert = () => this.#templateValuesOf(notice)
     const item: NotificationItem = {
       notice,
       get told() {
@@ -190,25 +190,25 @@ export class Notifier {
   }
 
   #enqueueNews(item: NotificationItem): void {
-    const { kept } = this.#ports
+    const { store } = this.#ports
     const { notice } = item
-    const told = new Set(kept.toldOf(notice.alertId))
+    const told = new Set(store.notifiedChannelsOf(notice.alertId))
     for (const channel of this.#ports.book.all()) {
       if (acceptsNotice(channel, notice)) this.#add(item, channel, told)
     }
-    kept.tell(notice.alertId, told)
+    store.setNotifiedChannels(notice.alertId, told)
   }
 
   /** Tells the end to each channel that was or will be told that the alert fires, whatever the rule says now (N2). */
   #enqueueEnd(item: NotificationItem): void {
-    const { kept, book, clock } = this.#ports
+    const { store, book, clock } = this.#ports
     const { alertId, sendResolved } = item.notice
-    for (const id of kept.toldOf(alertId)) {
+    for (const id of store.notifiedChannelsOf(alertId)) {
       const channel = book.get(id)
       if (channel === undefined || !(channel.sendResolved ?? sendResolved)) continue
       this.#queueOf(id).add(item, channel, clock.now())
     }
-    kept.tell(alertId, new Set())
+    store.setNotifiedChannels(alertId, new Set())
   }
 
   #add(item: NotificationItem, channel: Channel, told: Set<ChannelId>): void {
@@ -222,7 +222,7 @@ export class Notifier {
   }
 
   #sendDue(): void {
-    const { book, clock, kept } = this.#ports
+    const { book, clock, store } = this.#ports
     const now = clock.now()
     let room = LIMITS.deliveriesInFlightMax - this.#underWay()
     for (const [id, queue] of this.#queues) {
@@ -232,13 +232,13 @@ export class Notifier {
         queue.drop(now)
         continue
       }
-      const isSaved = (delivery: string) => kept.isSaved(delivery)
+      const isSaved = (delivery: string) => store.isSaved(delivery)
       const begun = queue.next(channel, now, { isSaved, room })
       room -= begun.length
       for (const delivery of begun) void this.#deliver(channel, delivery, queue)
     }
     // Not while notices are taken: a delivery that collects thousands of alerts is written as a whole with each save.
-    if (!this.#isTaking) void this.#saved()
+    if (!this.#isProcessing) void this.#saveDeliveries()
   }
 
   #underWay(): number {
@@ -268,22 +268,22 @@ export class Notifier {
     })
     if (after.outcome === 'failed' || after.outcome === 'gone') this.#passOn(channel, after.delivery)
     await this.#judgeHealth(channel, result, after.outcome)
-    this.look()
+    this.poll()
   }
 
   /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told (N2). */
   #passOn(channel: Channel, delivery: Delivery): void {
-    const { kept, clock } = this.#ports
+    const { store, clock } = this.#ports
     const fallback = this.#fallbackOf(channel)
     const isFallbackItself = delivery.id.split('_ch_').length > 2
     const passed =
       fallback === undefined || isFallbackItself ? undefined : toFallback(delivery, fallback.id, clock.now())
     for (const { alertId, event } of delivery.members) {
       if (event !== 'fired') continue
-      const told = new Set(kept.toldOf(alertId))
+      const told = new Set(store.notifiedChannelsOf(alertId))
       if (!told.delete(channel.id)) continue
       if (passed !== undefined) told.add(passed.channelId)
-      kept.tell(alertId, told)
+      store.setNotifiedChannels(alertId, told)
     }
     if (passed !== undefined) this.#queueOf(passed.channelId).put(passed)
   }
@@ -307,9 +307,9 @@ export class Notifier {
     }
   }
 
-  async #saved(): Promise<void> {
+  async #saveDeliveries(): Promise<void> {
     try {
-      await this.#ports.kept.save()
+      await this.#ports.store.save()
     } catch (error) {
       this.#ports.signal({ kind: 'notifier_failed', error })
     }
@@ -318,17 +318,17 @@ export class Notifier {
   #queueOf(id: ChannelId): DeliveryQueue {
     const known = this.#queues.get(id)
     if (known !== undefined) return known
-    const { kept, signal } = this.#ports
+    const { store, signal } = this.#ports
     const queue = new DeliveryQueue({
-      changed: (group) => kept.putOpen(group),
-      ended: (delivery, ended) => kept.put(delivery, ended),
+      changed: (group) => store.putOpen(group),
+      ended: (delivery, ended) => store.put(delivery, ended),
       dropped: (reason, alerts) => signal({ kind: 'notifications_dropped', reason, alerts }),
     })
     this.#queues.set(id, queue)
     return queue
   }
 
-  #toldAlert(notice: Notice): MessageAlert {
+  #templateValuesOf(notice: Notice): MessageAlert {
     const { event, ruleId, ruleName, severity, message, alert, device, alertId } = notice
     const { links } = this.#ports
     const link = device === undefined ? links.alert(alertId) : links.device(device.id)

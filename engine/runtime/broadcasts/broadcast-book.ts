@@ -24,7 +24,7 @@ const packr = newPackr()
 export class BroadcastBook {
   readonly #store: Pick<Store, 'save' | 'documents'>
   readonly #claims: readonly Claim[]
-  readonly #kept = new Map<BroadcastId, SavedBroadcast>()
+  readonly #broadcasts = new Map<BroadcastId, SavedBroadcast>()
   #next = 0
 
   constructor(store: Pick<Store, 'save' | 'documents'>, claims: readonly Claim[]) {
@@ -37,18 +37,18 @@ export class BroadcastBook {
     // Written by `#write`.
     const saved = documents.map(({ bytes }) => packr.unpack(bytes) as SavedBroadcast)
     for (const each of saved.sort((a, b) => a.n - b.n)) {
-      this.#kept.set(each.broadcast.id, each)
+      this.#broadcasts.set(each.broadcast.id, each)
       this.#next = each.n + 1
     }
   }
 
   find(id: BroadcastId): SavedBroadcast | undefined {
-    return this.#kept.get(id)
+    return this.#broadcasts.get(id)
   }
 
   /** Oldest first. */
   all(): readonly SavedBroadcast[] {
-    return [...this.#kept.values()]
+    return [...this.#broadcasts.values()]
   }
 
   /** All members of a broadcast that is being handed out, in order. */
@@ -60,31 +60,31 @@ export class BroadcastBook {
 
   async add(broadcast: Broadcast, members: readonly DeviceId[]): Promise<SavedBroadcast> {
     const saved: SavedBroadcast = { n: this.#next++, broadcast, handedOut: 0, counts: undefined }
-    const over = this.#kept.size + 1 - LIMITS.broadcastsKeptMax
-    const oldest = [...this.#kept.keys()].slice(0, Math.max(0, over))
+    const over = this.#broadcasts.size + 1 - LIMITS.broadcastsKeptMax
+    const oldest = [...this.#broadcasts.keys()].slice(0, Math.max(0, over))
     await this.#write(saved, [
       { collection: MEMBERS, id: broadcast.id, bytes: Buffer.from(packr.pack(members)) },
-      ...oldest.flatMap((id) => [gone(BROADCASTS, id), gone(MEMBERS, id)]),
+      ...oldest.flatMap((id) => [removalOf(BROADCASTS, id), removalOf(MEMBERS, id)]),
     ])
-    for (const id of oldest) this.#kept.delete(id)
+    for (const id of oldest) this.#broadcasts.delete(id)
     return saved
   }
 
   /** Saves progress. Forgets the members once all have been asked. */
   async save(saved: SavedBroadcast): Promise<void> {
     const { id } = saved.broadcast
-    if (!this.#kept.has(id)) return
-    await this.#write(saved, saved.handedOut === undefined ? [gone(MEMBERS, id)] : [])
+    if (!this.#broadcasts.has(id)) return
+    await this.#write(saved, saved.handedOut === undefined ? [removalOf(MEMBERS, id)] : [])
   }
 
   async #write(saved: SavedBroadcast, more: readonly SavedDocument[]): Promise<void> {
     const { id } = saved.broadcast
     const own = { collection: BROADCASTS, id, bytes: Buffer.from(packr.pack(saved)) }
     await this.#store.save({ ...NO_SAVE, claims: this.#claims, documents: [own, ...more] })
-    this.#kept.set(id, saved)
+    this.#broadcasts.set(id, saved)
   }
 }
 
-function gone(collection: string, id: string): SavedDocument {
+function removalOf(collection: string, id: string): SavedDocument {
   return { collection, id, bytes: undefined }
 }

@@ -112,9 +112,9 @@ export class Broadcasts {
     if (expectedTotal !== members.length) return targetChanged(expectedTotal, members.length)
     const outcome = createBroadcast({ group, target: chosen?.target, ...wish }, members, { id, by, now })
     if (outcome.kind === 'refused') return outcome
-    const { broadcast, requests: wishes } = outcome
-    const takers = wishes.map(({ deviceId }) => deviceId)
-    const saved = await this.#book.add(broadcast, takers)
+    const { broadcast, requests } = outcome
+    const recipients = requests.map(({ deviceId }) => deviceId)
+    const saved = await this.#book.add(broadcast, recipients)
     this.#unsettled.set(id, endOf(broadcast))
     if (group !== undefined && chosen === undefined)
       this.#ports.broker.publishToGroup(group, {
@@ -122,7 +122,7 @@ export class Broadcasts {
         payload: toPayload(broadcast),
         qos: 1,
       })
-    await Promise.race([this.#begin(saved, takers), this.#ports.schedule.sleep(ANSWER_MS)])
+    await Promise.race([this.#begin(saved, recipients), this.#ports.schedule.sleep(ANSWER_MS)])
     return { kind: 'done', broadcast: this.#book.find(id)?.broadcast ?? broadcast }
   }
 
@@ -285,10 +285,10 @@ export class Broadcasts {
           return this.#ports.submit(deviceId, request, { by: userAuthor(createdBy) })
         }),
       )
-      return answers.reduce((so, answer, i) => {
+      return answers.reduce((current, answer, i) => {
         const deviceId = members[i]
-        if (answer.kind === 'done' || deviceId === undefined) return so
-        return skipMember(so, { deviceId, reason: reasonOf(answer) })
+        if (answer.kind === 'done' || deviceId === undefined) return current
+        return skipMember(current, { deviceId, reason: reasonOf(answer) })
       }, broadcast)
     } catch (error) {
       this.#ports.signal({ kind: 'broadcast_waits', broadcastId: id, error })

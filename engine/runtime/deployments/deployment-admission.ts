@@ -16,6 +16,7 @@ import type { DeploymentRequest } from '../../ports/deployments.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord, Firmwares } from '../../ports/ota.ts'
 import type { Directory } from '../../ports/store.ts'
+import { refused } from '../refused.ts'
 import type { OrchestratorPorts } from './orchestrator.ts'
 
 export interface Admission {
@@ -108,10 +109,6 @@ export class DeploymentAdmission {
       }
     return aspirants
   }
-}
-
-export function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
-  return { kind: 'refused', code, detail }
 }
 
 function invalid(path: string, message: string): EngineRefusal {

@@ -27,8 +27,9 @@ import type {
   PlannedMembers,
 } from '../../ports/deployments.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
-import { DeploymentAdmission, refused } from './deployment-admission.ts'
-import { windowOf } from './live.ts'
+import { refused } from '../refused.ts'
+import { DeploymentAdmission } from './deployment-admission.ts'
+import { windowOf } from './live-deployment.ts'
 import { fits, toMemberJob } from './member-jobs.ts'
 import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
 import { Pace } from './pace.ts'

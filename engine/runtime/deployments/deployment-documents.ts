@@ -23,7 +23,7 @@ export function grantsDocument(grants: readonly Grant[]): SavedDocument {
   return { collection: GRANTS, id: GRANTS_ID, bytes: grants.length === 0 ? undefined : packr.pack(grants) }
 }
 
-export function goneDocuments(id: DeploymentId): readonly SavedDocument[] {
+export function documentRemovals(id: DeploymentId): readonly SavedDocument[] {
   return [
     { collection: DEPLOYMENTS, id, bytes: undefined },
     { collection: MEMBERS, id, bytes: undefined },

@@ -4,7 +4,7 @@ import type { Deployment } from '../../domain/ota/deployment.ts'
 import { isUnfinished, jobOf } from '../../domain/ota/firmware-jobs.ts'
 import { type FirmwareState, heldAt } from '../../domain/ota/tally.ts'
 import type { MemberJob, MemberQuery } from '../../ports/deployments.ts'
-import { heldByDeployment } from './live.ts'
+import { heldByDeployment } from './live-deployment.ts'
 
 export function toMemberJob(
   deviceId: DeviceId,

@@ -1,4 +1,4 @@
-// The leader's duty for deployments: it enlists members, gives places to jobs, counts, and decides how each deployment
+// The leader's service for deployments: it enlists members, gives places to jobs, counts, and decides how each deployment
 // continues.
 //
 // - Everything is counted again from the jobs in each round. Nothing is remembered that a crash could take away.
@@ -26,21 +26,31 @@ import type { Authorship, RequestOutcome } from '../../ports/engine.ts'
 import type { Firmwares } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { ClockLeaps } from '../clock-leaps.ts'
 import { grouped } from '../grouped.ts'
-import { Leaps } from '../leaps.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { abortEntry, rollbackEntries } from './deployment-audit.ts'
 import {
   deploymentDocument,
-  goneDocuments,
+  documentRemovals,
   grantsDocument,
   membersDocument,
   readDeployments,
   readGrants,
   readMembers,
 } from './deployment-documents.ts'
-import { FinishedDeployments } from './finished.ts'
+import { FinishedDeployments } from './finished-deployments.ts'
 import { GateWatch } from './gate-watch.ts'
-import { isEnlisted, type Live, membersFrom, planOf, toLive, toState, windowOf, withScope } from './live.ts'
+import {
+  isEnlisted,
+  type LiveDeployment,
+  membersFrom,
+  planOf,
+  toLive,
+  toState,
+  windowOf,
+  withScope,
+} from './live-deployment.ts'
 import { Pace } from './pace.ts'
 
 export interface OrchestratorPorts {
@@ -69,18 +79,18 @@ const ENLIST_AT_ONCE = 1_000
 
 export class Orchestrator {
   readonly #ports: OrchestratorPorts
-  readonly #leaps: Leaps
-  readonly #live = new Map<DeploymentId, Live>()
+  readonly #leaps: ClockLeaps
+  readonly #live = new Map<DeploymentId, LiveDeployment>()
   /** Finished deployments. */
   readonly #past = new FinishedDeployments()
   #grants: readonly Grant[] = []
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #decisions = new SerialQueue()
   #wake = () => {}
   #isClosed = false
 
   constructor(ports: OrchestratorPorts) {
     this.#ports = ports
-    this.#leaps = new Leaps(ports.clock)
+    this.#leaps = new ClockLeaps(ports.clock)
   }
 
   /** Continues with what earlier leaders began (O2). */
@@ -106,9 +116,7 @@ export class Orchestrator {
 
   /** Runs the work after everything that was queued before it (O3). */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => undefined)
-    return done
+    return this.#decisions.run(work)
   }
 
   /** Newest first. */
@@ -179,7 +187,7 @@ export class Orchestrator {
     for (const each of live) await this.#enlist(each)
     const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
     const now = this.#ports.clock.now()
-    this.#leaps.look()
+    this.#leaps.measure()
     const times = { now, leaps: this.#leaps.all }
     const moved: Deployment[] = []
     for (const each of live) {
@@ -235,7 +243,7 @@ export class Orchestrator {
   }
 
   /** Asks members to take their jobs. A member that no longer takes its job is left out. */
-  async #enlist(live: Live): Promise<void> {
+  async #enlist(live: LiveDeployment): Promise<void> {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
     const next = membersFrom(members, live.enlisted, ENLIST_AT_ONCE)
@@ -251,7 +259,7 @@ export class Orchestrator {
   }
 
   /** Tells those devices that can still stop that the deployment has stopped. */
-  async #stop({ deployment, count }: Live): Promise<void> {
+  async #stop({ deployment, count }: LiveDeployment): Promise<void> {
     const { status, statusReason } = deployment
     const isOver = isFinalStatus(status) || status === 'rolling_back'
     if (!isOver || count.stoppable.length === 0) return
@@ -264,7 +272,7 @@ export class Orchestrator {
       )
   }
 
-  async #giveNew(live: readonly Live[], now: Millis): Promise<void> {
+  async #giveNew(live: readonly LiveDeployment[], now: Millis): Promise<void> {
     const running = live
       .toSorted((a, b) => a.deployment.createdAt - b.deployment.createdAt)
       .map(
@@ -355,7 +363,7 @@ export class Orchestrator {
       .filter(({ finishedAt }) => finishedAt !== undefined && finishedAt + this.#ports.retentionMs <= now)
     if (old.length === 0) return
     const { store, claims } = this.#ports
-    await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => goneDocuments(id)) })
+    await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => documentRemovals(id)) })
     for (const { id } of old) this.#past.forget(id)
   }
 }

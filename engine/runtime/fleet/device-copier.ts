@@ -60,8 +60,8 @@ export class DeviceCopier {
       rows += await this.#insert(fresh)
       fresh = new Map()
     }
-    const there = devices.matching({})
-    for (const id of there) {
+    const ids = devices.matching({})
+    for (const id of ids) {
       const device = devices.summary(id)
       const description = device === undefined ? undefined : toRowBody(device)
       if (description !== undefined && (isWhole || this.#copied.get(id) !== description))
@@ -71,7 +71,7 @@ export class DeviceCopier {
       if (++looked % LIMITS.censusDevicesAtOnce === 0) await schedule.sleep(0)
     }
     await insert()
-    this.#forget(there)
+    this.#forget(ids)
     if (isWhole) await this.#ports.store.putFact(DEVICES_COPIED, 'true')
     return rows
   }
@@ -106,9 +106,9 @@ export class DeviceCopier {
   }
 
   /** Forgets devices that no longer exist. A purge removes their rows, and an id may be registered again. */
-  #forget(there: readonly DeviceId[]): void {
-    if (this.#copied.size <= there.length) return
-    const known = new Set(there)
+  #forget(ids: readonly DeviceId[]): void {
+    if (this.#copied.size <= ids.length) return
+    const known = new Set(ids)
     for (const id of this.#copied.keys()) if (!known.has(id)) this.#copied.delete(id)
   }
 }

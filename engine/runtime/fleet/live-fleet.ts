@@ -77,14 +77,14 @@ export class LiveFleet implements FleetPort {
     // The previous answer is still on its way.
     if (this.#pulling !== undefined) return
     try {
-      this.#tell(await this.#pull())
+      this.#notify(await this.#pull())
     } catch (error) {
       // While partitions move there is no answer, and the next tick asks again.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     }
   }
 
-  #tell(table: FleetTable): void {
+  #notify(table: FleetTable): void {
     for (const listener of this.#listeners)
       try {
         listener(table)

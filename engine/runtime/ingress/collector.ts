@@ -14,7 +14,7 @@ export class Collector {
   #firstAt = 0
   #sessions: DeviceSession[] = []
   #counts: number[] = []
-  readonly #speakers = new Set<DeviceSession>()
+  readonly #relays = new Set<DeviceSession>()
   #settled: ((fault: Fault | undefined) => void)[] = []
   #bytes = 0
 
@@ -68,9 +68,9 @@ export class Collector {
   }
 
   /** Notes that a gateway spoke for a sub-device. Returns true the first time in each append. */
-  speaks(gateway: DeviceSession): boolean {
-    if (this.#speakers.has(gateway)) return false
-    this.#speakers.add(gateway)
+  isFirstRelay(gateway: DeviceSession): boolean {
+    if (this.#relays.has(gateway)) return false
+    this.#relays.add(gateway)
     return true
   }
 
@@ -96,7 +96,7 @@ export class Collector {
     this.#sessions = []
     this.#counts = []
     this.#settled = []
-    this.#speakers.clear()
+    this.#relays.clear()
     this.#bytes = 0
     return append
   }

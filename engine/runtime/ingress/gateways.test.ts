@@ -54,8 +54,8 @@ async function setUp(...devices: readonly Device[]) {
     admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
     recordRefusal: () => {},
     heard: () => {},
-    listens: () => {},
-    tokens: { asked: () => {}, expiring: () => {} },
+    subscribed: () => {},
+    tokens: { requested: () => {}, expiring: () => {} },
   })
   /** The items that came into the log since the last call. */
   const lines = async () => {

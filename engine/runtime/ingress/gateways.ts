@@ -49,7 +49,7 @@ export class Gateways {
 
   subscribed(session: DeviceSession): void {
     const family = this.#familyOf(session)
-    for (const [id, told] of family ?? []) this.#listen(session, id, told)
+    for (const [id, subDevice] of family ?? []) this.#listen(session, id, subDevice)
   }
 
   uplink(session: DeviceSession, message: UplinkMessage): void {
@@ -61,7 +61,7 @@ export class Gateways {
       return
     }
     const { deviceId, suffix } = sub
-    const device = family.get(deviceId) ?? this.#meet(session, family, deviceId)
+    const device = family.get(deviceId) ?? this.#subDeviceFor(session, family, deviceId)
     this.#ingest.relayed(session, device, { ...message, suffix })
   }
 
@@ -72,7 +72,7 @@ export class Gateways {
   closed(session: DeviceSession, cause: EndCause): void {
     const family = this.#familyOf(session)
     this.#families.delete(session)
-    for (const told of family?.values() ?? []) this.#close(session, told, cause)
+    for (const subDevice of family?.values() ?? []) this.#close(session, subDevice, cause)
   }
 
   left(session: DeviceSession): void {
@@ -82,10 +82,10 @@ export class Gateways {
   /** Called when the device is decommissioned: no gateway speaks for it any more. */
   forget(deviceId: DeviceId): void {
     for (const [session, family] of this.#families) {
-      const told = family.get(deviceId)
-      if (told === undefined) continue
+      const subDevice = family.get(deviceId)
+      if (subDevice === undefined) continue
       family.delete(deviceId)
-      this.#close(session, told, 'revoked')
+      this.#close(session, subDevice, 'revoked')
     }
   }
 
@@ -103,32 +103,35 @@ export class Gateways {
   }
 
   /** A message for a device that was registered after the gateway connected, or that the gateway may not speak for. */
-  #meet(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
+  #subDeviceFor(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
     const device = this.#devices.get(deviceId)
     const isOwn = device?.parentId === session.deviceId && device.status !== 'decommissioned'
     return isOwn ? this.#open(session, family, deviceId) : toSubDevice(deviceId)
   }
 
   #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
-    const told: SubDeviceSession = { ...toSubDevice(deviceId), takes: undefined }
-    family.set(deviceId, told)
-    this.#ingest.relay(session, told, { kind: ITEM.opened, payload: sessionPayload(session) })
-    this.#listen(session, deviceId, told)
-    return told
+    const subDevice: SubDeviceSession = { ...toSubDevice(deviceId), takes: undefined }
+    family.set(deviceId, subDevice)
+    this.#ingest.relay(session, subDevice, { kind: ITEM.opened, payload: sessionPayload(session) })
+    this.#listen(session, deviceId, subDevice)
+    return subDevice
   }
 
-  #listen(session: DeviceSession, deviceId: DeviceId, told: SubDeviceSession): void {
+  #listen(session: DeviceSession, deviceId: DeviceId, subDevice: SubDeviceSession): void {
     const takes = {
       commands: session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX)),
       ota: session.takes(toSubSuffix(deviceId, OTA_SUFFIX)),
     }
-    if (!isMore(takes, told.takes)) return
-    told.takes = takes
-    this.#ingest.relay(session, told, { kind: ITEM.listening, payload: listeningPayload(session, takes) })
+    if (!isMore(takes, subDevice.takes)) return
+    subDevice.takes = takes
+    this.#ingest.relay(session, subDevice, {
+      kind: ITEM.listening,
+      payload: listeningPayload(session, takes),
+    })
   }
 
-  #close(session: DeviceSession, told: SubDeviceSession, cause: EndCause): void {
-    this.#ingest.relay(session, told, { kind: ITEM.closed, payload: sessionPayload(session, cause) })
+  #close(session: DeviceSession, subDevice: SubDeviceSession, cause: EndCause): void {
+    this.#ingest.relay(session, subDevice, { kind: ITEM.closed, payload: sessionPayload(session, cause) })
   }
 }
 

@@ -60,7 +60,7 @@ export class Ingest {
   #plannedAt = Infinity
   #isClosed = false
   /** The log takes nothing more in this incarnation of the process. */
-  #isDead = false
+  #hasFailed = false
   readonly #fatal: (fault: Fault) => void
   #fault: Fault | undefined
   #totals = { messages: 0, appends: 0, appendFailures: 0, bytes: 0 }
@@ -111,7 +111,7 @@ export class Ingest {
   }
 
   message(session: DeviceSession, message: UplinkMessage): void {
-    this.#say(session, session, message)
+    this.#addMessage(session, session, message)
   }
 
   /** Notes a message on a topic that is not the device's, for its dead letters. Nobody waits for it. */
@@ -135,11 +135,11 @@ export class Ingest {
 
   /** Takes a gateway's message for a sub-device, with that device's own suffix. */
   relayed(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
-    this.#say(session, device, message)
+    this.#addMessage(session, device, message)
     // Once per append, because the gateway's sign of life goes into another partition than the message.
-    if (message.will || !this.#collector.speaks(session)) return
+    if (message.will || !this.#collector.isFirstRelay(session)) return
     const heard = this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES })
-    this.#add(session.partition, heard, this.#patienceFor(message))
+    this.#add(session.partition, heard, this.#gatherMsFor(message))
   }
 
   /** Takes a dead letter again. Resolves once it is durable. After a rejection it may still get into the log. */
@@ -206,7 +206,7 @@ export class Ingest {
 
   /** Resolves when everything taken so far is durable. */
   async drain(): Promise<void> {
-    while (!this.#isDead && (this.#underWay !== undefined || this.#isWaiting())) {
+    while (!this.#hasFailed && (this.#underWay !== undefined || this.#isWaiting())) {
       if (this.#underWay === undefined) this.#begin()
       await this.#underWay
       if (this.#fault !== undefined) return
@@ -244,7 +244,7 @@ export class Ingest {
     return bytes
   }
 
-  #say(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
+  #addMessage(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
     const item = {
       kind: ITEM.message,
       flags: flagsOf(message),
@@ -255,12 +255,12 @@ export class Ingest {
       suffix: this.#suffix(message.suffix),
       payload: message.payload,
     }
-    this.#add(device.partition, item, this.#patienceFor(message))
+    this.#add(device.partition, item, this.#gatherMsFor(message))
     this.#collector.count(session)
     this.#totals.messages++
   }
 
-  // Written out field by field, like `#say`: spreading two objects costs several times as much, for every request.
+  // Written out field by field, like `#addMessage`: spreading two objects costs several times as much, for every request.
   #item({ kind, id, payload }: Pick<Item, 'kind' | 'id' | 'payload'>): Item {
     return {
       kind,
@@ -274,17 +274,17 @@ export class Ingest {
     }
   }
 
-  #patienceFor({ suffix, will }: UplinkMessage): number {
+  #gatherMsFor({ suffix, will }: UplinkMessage): number {
     const isReport = !will && (suffix.startsWith('telemetry') || suffix === 'log')
-    return this.#isOutside && isReport ? LIMITS.gatherReportsMs : this.#patience
+    return this.#isOutside && isReport ? LIMITS.gatherReportsMs : this.#defaultGatherMs
   }
 
   /** How long anything but a report may wait. */
-  get #patience(): number {
+  get #defaultGatherMs(): number {
     return this.#isOutside ? LIMITS.gatherOutsideMs : LIMITS.gatherMs
   }
 
-  #add(partition: Partition, item: Item, gatherMs = this.#patience): void {
+  #add(partition: Partition, item: Item, gatherMs = this.#defaultGatherMs): void {
     if (this.#collector.isFull(partition)) this.#seal()
     this.#collector.add(partition, item)
     this.#gatherMs = Math.min(this.#gatherMs, gatherMs)
@@ -313,7 +313,7 @@ export class Ingest {
   }
 
   #begin(): void {
-    if (this.#isDead) return
+    if (this.#hasFailed) return
     const sealed = this.#sealed.shift()
     if (sealed !== undefined) this.#sealedBytes -= sealed.bytes
     const append = sealed ?? this.#collect()
@@ -348,10 +348,10 @@ export class Ingest {
         this.#fault = fault
         if (attempt === 0) append = this.#refuseRequests(append, fault)
         if (!fault.retryable) {
-          this.#isDead = true
+          this.#hasFailed = true
           this.#fatal(fault)
         }
-        if (this.#isClosed || this.#isDead) return
+        if (this.#isClosed || this.#hasFailed) return
         // If nothing is left to retry, the next append shows whether the log works again.
         const isOver = append.bundles.length === 0
         const delayMs = isOver ? Infinity : LIMITS.appendRetryMs * 2 ** attempt

@@ -15,15 +15,15 @@ export interface LanesPorts {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
   readonly newId: () => string
-  readonly times: ReceiveTimes
+  readonly receiveTimes: ReceiveTimes
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
 export type Lanes = Pick<Ownership, 'start' | 'isCertain' | 'close'>
 
 /** `close` resolves once everything read is acknowledged and others may go on reading. */
-export function shareLanes(means: LanesPorts): Lanes {
-  const { owners: table, reader, address, clock, schedule, newId, times, warn } = means
+export function shareLanes(ports: LanesPorts): Lanes {
+  const { owners: table, reader, address, clock, schedule, newId, receiveTimes, warn } = ports
   return new Ownership({
     table,
     clock,
@@ -34,7 +34,7 @@ export function shareLanes(means: LanesPorts): Lanes {
       gained: (lanes) => reader.gained(lanes),
       lost: (lanes) => reader.lost(lanes),
       handOver: (lanes) => reader.handOver(lanes),
-      times,
+      receiveTimes,
       failed: (error) =>
         warn('the table of lanes does not answer, and is asked again: check NATS', { err: error }),
     },

@@ -19,21 +19,21 @@ import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../s
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
 import { judgeMessage } from './judge.ts'
-import type { TokenDesk } from './token-desk.ts'
+import type { TokenIssuer } from './token-issuer.ts'
 
 interface UplinkPorts {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly heard: UplinkHost['heard']
   /** Called when a session has subscribed to more topics. */
-  readonly listens: (session: DeviceSession) => void
-  readonly tokens: Pick<TokenDesk, 'asked' | 'expiring'>
+  readonly subscribed: (session: DeviceSession) => void
+  readonly tokens: Pick<TokenIssuer, 'requested' | 'expiring'>
 }
 
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal, heard, listens, tokens }: UplinkPorts,
+  { admit, recordRefusal, heard, subscribed: subscribedToMore, tokens }: UplinkPorts,
 ): UplinkHost {
   const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {
@@ -54,11 +54,11 @@ export function uplinkHost(
         ingest.session(ITEM.listening, session, listeningPayload(session, takes))
       }
       gateways.subscribed(session)
-      listens(session)
+      subscribedToMore(session)
     },
     uplink(session, message) {
       if (message.suffix === TOKEN_GET_SUFFIX && message.isDup !== true)
-        tokens.asked(session, message.payload)
+        tokens.requested(session, message.payload)
       if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
       else ingest.message(session, message)
     },

@@ -12,7 +12,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import { pack, unpack } from '../versioned.ts'
 import type { Ingest } from './ingest.ts'
 
-type News = readonly [at: Millis, end: number, partitions: readonly Partition[]]
+type WatermarkMessage = readonly [at: Millis, end: number, partitions: readonly Partition[]]
 
 export interface WatermarkPorts {
   readonly ingest: Pick<Ingest, 'fault' | 'durableUpTo'>
@@ -24,26 +24,26 @@ export interface WatermarkPorts {
 const TOPIC = 'heard'
 
 export class Watermark {
-  readonly #parts: WatermarkPorts
+  readonly #ports: WatermarkPorts
   /** Watermarks of this process's broker that other nodes have not been told yet. */
   readonly #own = new Map<Partition, Millis>()
   /** Watermarks that count once the log is known up to `end`. */
-  readonly #told = new Map<Partition, { readonly at: Millis; readonly end: number }>()
-  readonly #certain = new Map<Partition, Millis>()
+  readonly #announced = new Map<Partition, { readonly at: Millis; readonly end: number }>()
+  readonly #reached = new Map<Partition, Millis>()
   /** Whether the last news could not be read. That was reported once. */
-  #isMisread = false
+  #isUnreadableReported = false
 
-  constructor(parts: WatermarkPorts) {
-    this.#parts = parts
+  constructor(ports: WatermarkPorts) {
+    this.#ports = ports
   }
 
   /** Returns a function that stops it. */
   start(schedule: Pick<Schedule, 'every'>): () => void {
-    const { mesh } = this.#parts
+    const { mesh } = this.#ports
     if (mesh === undefined) return () => {}
     const stops = [
       mesh.hear(TOPIC, (news) => this.#read(news)),
-      schedule.every(LIMITS.watermarkEveryMs, () => this.#tell(mesh)),
+      schedule.every(LIMITS.watermarkEveryMs, () => this.#announce(mesh)),
     ]
     return () => {
       for (const stop of stops) stop()
@@ -57,22 +57,22 @@ export class Watermark {
 
   /** Undefined while it is not known for one of the partitions. */
   upTo(partitions: readonly Partition[]): Millis | undefined {
-    const { ingest, mesh } = this.#parts
+    const { ingest, mesh } = this.#ports
     if (mesh === undefined) return ingest.fault() === undefined ? ingest.durableUpTo() : undefined
     const end = this.#end()
     let least: Millis | undefined
     for (const partition of partitions) {
-      const told = this.#told.get(partition)
-      if (told !== undefined && told.end <= end) this.#certain.set(partition, told.at)
-      const at = this.#certain.get(partition)
+      const announced = this.#announced.get(partition)
+      if (announced !== undefined && announced.end <= end) this.#reached.set(partition, announced.at)
+      const at = this.#reached.get(partition)
       if (at === undefined) return undefined
       if (least === undefined || at < least) least = at
     }
     return least
   }
 
-  #tell(mesh: Mesh): void {
-    const { ingest } = this.#parts
+  #announce(mesh: Mesh): void {
+    const { ingest } = this.#ports
     if (this.#own.size === 0 || ingest.fault() !== undefined) return
     const durable = ingest.durableUpTo()
     const byTime = new Map<Millis, Partition[]>()
@@ -82,32 +82,33 @@ export class Watermark {
     }
     this.#own.clear()
     const end = this.#end()
-    for (const [at, partitions] of byTime) mesh.tell(TOPIC, pack([at, end, partitions] satisfies News))
+    for (const [at, partitions] of byTime)
+      mesh.tell(TOPIC, pack([at, end, partitions] satisfies WatermarkMessage))
   }
 
   /** Ignores news that cannot be read. The watermark then stays where it is, and later silence proves nothing. */
-  #read(news: Uint8Array): void {
+  #read(message: Uint8Array): void {
     try {
       // Packed by `#tell` of any node.
-      this.#hear(unpack(news) as News)
-      this.#isMisread = false
+      this.#receive(unpack(message) as WatermarkMessage)
+      this.#isUnreadableReported = false
     } catch (error) {
-      if (!this.#isMisread) this.#parts.unreadable(error)
-      this.#isMisread = true
+      if (!this.#isUnreadableReported) this.#ports.unreadable(error)
+      this.#isUnreadableReported = true
     }
   }
 
-  #hear([at, end, partitions]: News): void {
+  #receive([at, end, partitions]: WatermarkMessage): void {
     for (const partition of partitions) {
-      const before = this.#told.get(partition)
+      const before = this.#announced.get(partition)
       // Later news must not postpone the waiting watermark for ever.
       if (before !== undefined && before.end > this.#end()) continue
-      if (before !== undefined) this.#certain.set(partition, before.at)
-      if (before === undefined || at > before.at) this.#told.set(partition, { at: Millis(at), end })
+      if (before !== undefined) this.#reached.set(partition, before.at)
+      if (before === undefined || at > before.at) this.#announced.set(partition, { at: Millis(at), end })
     }
   }
 
   #end(): number {
-    return this.#parts.log.ends().reduce((most, seq) => Math.max(most, seq), 0)
+    return this.#ports.log.ends().reduce((most, seq) => Math.max(most, seq), 0)
   }
 }

@@ -1,85 +1,85 @@
-// The leader works for all nodes: it has duties that only one node may have. The leader is the node that owns the first
+// The leader works for all nodes: it runs services that only one node may run. The leader is the node that owns the first
 // partition, from the moment its claim has gone through.
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
-import { insist } from '../insist.ts'
+import { retryUntilDone } from '../retry-until-done.ts'
 import { notOwned } from '../runner/assignment.ts'
 import type { Shards } from '../shards.ts'
-import type { Duties, Duty } from './duties.ts'
-import { LEADING } from './nodes.ts'
+import type { LeaderService, LeaderServices } from './leader-services.ts'
+import { LEADER_PARTITION } from './nodes.ts'
 
 export class Leader {
   readonly #shards: Shards
-  readonly #make: (claims: readonly Claim[]) => Duties
+  readonly #createServices: (claims: readonly Claim[]) => LeaderServices
   readonly #schedule: Pick<Schedule, 'sleep'>
   readonly #failed: (error: unknown) => void
-  #current: { readonly duties: Duties; readonly opened: Promise<void> } | undefined
+  #current: { readonly services: LeaderServices; readonly opened: Promise<void> } | undefined
   #terms = 0
 
-  /** `make`: creates the duties of one term. Everything they save carries its claims, so a leader that does not know yet
-   *  that another one leads cannot save any more (R2). */
+  /** `createServices`: called once per term. Everything that the services save carries the term's claims, so a leader
+   *  that does not know yet that another one leads cannot save any more (R2). */
   constructor({
     shards,
-    make,
+    createServices,
     schedule,
     failed,
   }: {
     readonly shards: Shards
-    readonly make: (claims: readonly Claim[]) => Duties
+    readonly createServices: (claims: readonly Claim[]) => LeaderServices
     readonly schedule: Pick<Schedule, 'sleep'>
     readonly failed: (error: unknown) => void
   }) {
     this.#shards = shards
-    this.#make = make
+    this.#createServices = createServices
     this.#schedule = schedule
     this.#failed = failed
   }
 
   isLeading(): boolean {
-    return this.#current !== undefined && this.#shards.acts(LEADING)
+    return this.#current !== undefined && this.#shards.acts(LEADER_PARTITION)
   }
 
   async begin(): Promise<void> {
     const term = ++this.#terms
-    await this.#shards.assigned(LEADING)
-    if (term !== this.#terms || !this.#shards.owns(LEADING)) return
-    const duties = this.#make(this.#shards.claimsOf(LEADING))
-    const opening = dutiesOf(duties).map((duty) => this.#open(duty, term))
-    this.#current = { duties, opened: Promise.all(opening).then(() => undefined) }
+    await this.#shards.assigned(LEADER_PARTITION)
+    if (term !== this.#terms || !this.#shards.owns(LEADER_PARTITION)) return
+    const services = this.#createServices(this.#shards.claimsOf(LEADER_PARTITION))
+    const opening = allOf(services).map((service) => this.#open(service, term))
+    this.#current = { services, opened: Promise.all(opening).then(() => undefined) }
   }
 
   end(): void {
     this.#terms++
-    if (this.#current !== undefined) for (const duty of dutiesOf(this.#current.duties)) duty.close()
+    if (this.#current !== undefined) for (const service of allOf(this.#current.services)) service.close()
     this.#current = undefined
   }
 
-  /** Resolves once the duties know what earlier leaders have saved. Rejects if another node leads. */
-  async duties(): Promise<Duties> {
+  /** Resolves once the services know what earlier leaders have saved. Rejects if another node leads. */
+  async services(): Promise<LeaderServices> {
     const current = this.#current
     await current?.opened
     if (current === undefined || this.#current !== current) throw notOwned()
-    return current.duties
+    return current.services
   }
 
-  /** The duties, whether opened yet or not. Undefined if another node leads. */
-  current(): Duties | undefined {
-    return this.#current?.duties
+  /** The services, whether opened yet or not. Undefined if another node leads. */
+  current(): LeaderServices | undefined {
+    return this.#current?.services
   }
 
   async settleBroadcasts(): Promise<void> {
-    if (this.isLeading()) await (await this.duties()).broadcasts.settle()
+    if (this.isLeading()) await (await this.services()).broadcasts.settle()
   }
 
-  #open(duty: Duty, term: number): Promise<void> {
-    return insist(
-      async () => duty.open(),
+  #open(service: LeaderService, term: number): Promise<void> {
+    return retryUntilDone(
+      async () => service.open(),
       () => term !== this.#terms,
       { schedule: this.#schedule, failed: this.#failed },
     )
   }
 }
 
-function dutiesOf(duties: Duties): readonly Duty[] {
-  return Object.values(duties)
+function allOf(services: LeaderServices): readonly LeaderService[] {
+  return Object.values(services)
 }

@@ -12,7 +12,7 @@ import type { Settler } from '../rows/settler.ts'
 import { notOwned } from '../runner/assignment.ts'
 import { packRequest } from '../shard/requests.ts'
 import type { Shards } from '../shards.ts'
-import type { Duties } from './duties.ts'
+import type { LeaderServices } from './leader-services.ts'
 import type { NodeOutcomes, NodeWork, OutcomeOf } from './work.ts'
 
 export interface LocalWorkPorts {
@@ -22,59 +22,62 @@ export interface LocalWorkPorts {
   readonly waits: CommandWaits
   readonly settler: Settler
   readonly schedule: Pick<Schedule, 'sleep'>
-  readonly duties: () => Promise<Duties>
+  readonly leaderServices: () => Promise<LeaderServices>
   readonly newRequestId: () => string
   readonly figures: () => Promise<NodeFigures>
 }
 
-type Doers = { [Kind in keyof NodeOutcomes]: (work: WorkOf<Kind>) => Promise<NodeOutcomes[Kind]> }
+type WorkHandlers = { [Kind in keyof NodeOutcomes]: (work: WorkOf<Kind>) => Promise<NodeOutcomes[Kind]> }
 type WorkOf<Kind> = Extract<NodeWork, { readonly kind: Kind }>
 
 export class LocalWork {
   readonly #ports: LocalWorkPorts
-  readonly #doers: Doers
+  readonly #handlers: WorkHandlers
 
   constructor(ports: LocalWorkPorts) {
     this.#ports = ports
-    this.#doers = {
+    this.#handlers = {
       submit: (work) => this.#submit(work),
       ask: (question) => ports.shards.ask(question),
       await: (work) => this.#await(work),
-      broadcast: async ({ request }) => (await ports.duties()).broadcasts.create(request),
+      broadcast: async ({ request }) => (await ports.leaderServices()).broadcasts.create(request),
       broadcast_state: async ({ kind: _, broadcastId, ...page }) =>
-        (await ports.duties()).broadcasts.state(broadcastId, page),
-      broadcast_list: async ({ query }) => (await ports.duties()).broadcasts.list(query),
+        (await ports.leaderServices()).broadcasts.state(broadcastId, page),
+      broadcast_list: async ({ query }) => (await ports.leaderServices()).broadcasts.list(query),
       broadcast_cancel: async ({ broadcastId, by }) =>
-        (await ports.duties()).broadcasts.cancel(broadcastId, by),
-      firmware_add: async ({ firmware }) => (await ports.duties()).firmware.add(firmware),
-      firmware_edit: async ({ editing }) => (await ports.duties()).firmware.edit(editing),
-      deployment_create: async ({ request }) => (await ports.duties()).deployments.create(request),
-      deployment_plan: async ({ request }) => (await ports.duties()).deployments.plan(request),
-      deployment_list: async ({ deviceId }) => (await ports.duties()).deployments.list(deviceId),
-      deployment_get: async ({ id }) => (await ports.duties()).deployments.get(id),
+        (await ports.leaderServices()).broadcasts.cancel(broadcastId, by),
+      firmware_add: async ({ firmware }) => (await ports.leaderServices()).firmware.add(firmware),
+      firmware_edit: async ({ editing }) => (await ports.leaderServices()).firmware.edit(editing),
+      deployment_create: async ({ request }) => (await ports.leaderServices()).deployments.create(request),
+      deployment_plan: async ({ request }) => (await ports.leaderServices()).deployments.plan(request),
+      deployment_list: async ({ deviceId }) => (await ports.leaderServices()).deployments.list(deviceId),
+      deployment_get: async ({ id }) => (await ports.leaderServices()).deployments.get(id),
       deployment_act: async ({ id, action, ifRevision }) =>
-        (await ports.duties()).deployments.act(id, action, ifRevision),
-      deployment_members: async ({ id, query }) => (await ports.duties()).deployments.members(id, query),
-      purge: async ({ kind: _, ...purge }) => (await ports.duties()).purges.purge(purge),
+        (await ports.leaderServices()).deployments.act(id, action, ifRevision),
+      deployment_members: async ({ id, query }) =>
+        (await ports.leaderServices()).deployments.members(id, query),
+      purge: async ({ kind: _, ...purge }) => (await ports.leaderServices()).purges.purge(purge),
       image_missing: async ({ firmwareId }) => {
-        await (await ports.duties()).deployments.imageMissing(({ firmware }) => firmware.id === firmwareId)
+        await (await ports.leaderServices()).deployments.imageMissing(
+          ({ firmware }) => firmware.id === firmwareId,
+        )
         return undefined
       },
-      firmware_remove: async ({ removal }) => (await ports.duties()).firmware.remove(removal),
-      channels: async ({ call }) => (await ports.duties()).notifications.call(call),
-      fleet_alerts: async ({ query }) => (await ports.duties()).fleetAlerts.list(query),
-      fleet_alert_counts: async ({ within }) => (await ports.duties()).fleetAlerts.counts(within),
-      fleet_alert_act: async ({ id, act, by }) => (await ports.duties()).fleetAlerts.act(id, act, by),
-      alert_change: async ({ change }) => (await ports.duties()).alerts.change(change),
+      firmware_remove: async ({ removal }) => (await ports.leaderServices()).firmware.remove(removal),
+      channels: async ({ call }) => (await ports.leaderServices()).notifications.call(call),
+      fleet_alerts: async ({ query }) => (await ports.leaderServices()).fleetAlerts.list(query),
+      fleet_alert_counts: async ({ within }) => (await ports.leaderServices()).fleetAlerts.counts(within),
+      fleet_alert_act: async ({ id, act, by }) => (await ports.leaderServices()).fleetAlerts.act(id, act, by),
+      alert_change: async ({ change }) => (await ports.leaderServices()).alerts.change(change),
       figures: () => ports.figures(),
       flush: ({ horizon, partitions }) => this.#flush(horizon, partitions),
     }
   }
 
-  do<Work extends NodeWork>(work: Work): Promise<OutcomeOf<Work>> {
+  perform<Work extends NodeWork>(work: Work): Promise<OutcomeOf<Work>> {
     // The table has the right function for each kind. Its type says so, but a lookup loses that.
-    const run = this.#doers[work.kind] as unknown as (work: Work) => Promise<OutcomeOf<Work>>
-    return run(work)
+    const handle = this.#handlers[work.kind] as unknown as (work: Work) => Promise<OutcomeOf<Work>>
+    return handle(work)
   }
 
   async #submit({ deviceId, request, signed }: WorkOf<'submit'>): Promise<RequestOutcome> {
@@ -115,7 +118,7 @@ export class LocalWork {
     partitions: WorkOf<'flush'>['partitions'],
   ): Promise<undefined> {
     const { shards, settler } = this.#ports
-    settler.announced(horizon)
+    settler.raiseHorizon(horizon)
     if (!partitions.every((partition) => shards.owns(partition))) throw notOwned()
     await shards.flush()
     if (!partitions.every((partition) => shards.owns(partition))) throw notOwned()

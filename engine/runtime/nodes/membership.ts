@@ -4,10 +4,10 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
-import { Onlooker } from '../ownership/onlooker.ts'
+import { OwnerObserver } from '../ownership/owner-observer.ts'
 import { Ownership, type ReceiveTimes } from '../ownership/ownership.ts'
 import type { Shards } from '../shards.ts'
-import { LEADING } from './nodes.ts'
+import { LEADER_PARTITION } from './nodes.ts'
 
 export interface MembershipPorts {
   readonly cluster: Cluster
@@ -15,14 +15,14 @@ export interface MembershipPorts {
   readonly schedule: Pick<Schedule, 'every'>
   readonly shards: Shards
   readonly newId: () => string
-  readonly times: ReceiveTimes
+  readonly receiveTimes: ReceiveTimes
   /** Called whenever this node becomes or stops being the leader. */
-  readonly led: (isLeading: boolean) => void
+  readonly leadershipChanged: (isLeading: boolean) => void
   /** The table of owners did not answer. */
   readonly failed: (error: unknown) => void
   /** False while this node cannot reach the store or ClickHouse. */
-  readonly works: () => boolean
-  readonly unfit: (isUnfit: boolean) => void
+  readonly isHealthy: () => boolean
+  readonly fitnessChanged: (isUnfit: boolean) => void
 }
 
 export interface Membership {
@@ -38,7 +38,18 @@ export interface Membership {
 
 /** Membership of a node that takes its share of the partitions. */
 export function joinOwners(ports: MembershipPorts): Membership {
-  const { cluster, clock, schedule, shards, newId, times, led, failed, works, unfit } = ports
+  const {
+    cluster,
+    clock,
+    schedule,
+    shards,
+    newId,
+    receiveTimes,
+    leadershipChanged,
+    failed,
+    isHealthy,
+    fitnessChanged,
+  } = ports
   const { mesh, owners: table } = cluster
   const ownership = new Ownership({
     table,
@@ -49,20 +60,20 @@ export function joinOwners(ports: MembershipPorts): Membership {
     host: {
       gained(claims) {
         shards.gained(claims)
-        if (claims.some(({ partition }) => partition === LEADING)) led(true)
+        if (claims.some(({ partition }) => partition === LEADER_PARTITION)) leadershipChanged(true)
       },
       lost(partitions) {
-        if (partitions.includes(LEADING)) led(false)
+        if (partitions.includes(LEADER_PARTITION)) leadershipChanged(false)
         shards.lost(partitions)
       },
       async handOver(partitions) {
-        if (partitions.includes(LEADING)) led(false)
+        if (partitions.includes(LEADER_PARTITION)) leadershipChanged(false)
         await shards.handOver(partitions)
       },
       failed,
-      works,
-      unfit,
-      times,
+      isHealthy,
+      fitnessChanged,
+      receiveTimes,
     },
   })
   return {
@@ -76,12 +87,12 @@ export function joinOwners(ports: MembershipPorts): Membership {
 
 /** Membership of a node that owns nothing. */
 export function watchOwners({ cluster, schedule, failed }: MembershipPorts): Membership {
-  const onlooker = new Onlooker(cluster.owners, failed)
+  const observer = new OwnerObserver(cluster.owners, failed)
   return {
-    start: () => onlooker.start(schedule),
-    addressOf: (partition) => onlooker.addressOf(partition),
+    start: () => observer.start(schedule),
+    addressOf: (partition) => observer.addressOf(partition),
     isCertain: () => false,
     mayAct: () => false,
-    close: async () => onlooker.close(),
+    close: async () => observer.close(),
   }
 }

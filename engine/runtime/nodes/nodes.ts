@@ -20,27 +20,27 @@ import { grouped } from '../grouped.ts'
 import { notOwned } from '../runner/assignment.ts'
 import type { AnswerOf, Ask, Position } from '../shard/protocol.ts'
 import type { LocalWork } from './local-work.ts'
-import { GoneFault, UnderWay } from './under-way.ts'
+import { NodeLostFault, NodeQuestions } from './node-questions.ts'
 import { askNode, serveNode } from './wire.ts'
 import type { NodeWork, OutcomeOf } from './work.ts'
 
 /** The way to the other nodes, in a cluster. */
-export interface Others {
+export interface Peers {
   readonly mesh: Mesh
   /** Undefined while the partition has no owner. */
   readonly addressOf: (partition: Partition) => string | undefined
 }
 
 export interface NodesPorts {
-  readonly here: LocalWork
+  readonly localWork: LocalWork
   readonly log: Pick<Log, 'ends'>
-  readonly others: Others | undefined
+  readonly peers: Peers | undefined
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
 }
 
-/** The owner of this partition is the leader, which has the duties for all nodes. */
-export const LEADING = partitionAt(0)
+/** The owner of this partition is the leader, which runs services for all nodes. */
+export const LEADER_PARTITION = partitionAt(0)
 
 const READS: ReadonlySet<NodeWork['kind']> = new Set([
   'ask',
@@ -52,58 +52,58 @@ const READS: ReadonlySet<NodeWork['kind']> = new Set([
 ])
 
 /** The address shown for a node outside a cluster. */
-const ALONE = 'local'
+const SINGLE_NODE_ADDRESS = 'local'
 
 /** Used in a question that only tests whether owners answer. */
 const NO_BROADCAST = BroadcastId('')
 
 export class Nodes {
   readonly #ports: NodesPorts
-  readonly #underWay: UnderWay
+  readonly #questions: NodeQuestions
   /** How many calls are waiting for an owner. */
   #searching = 0
 
   constructor(ports: NodesPorts) {
     this.#ports = ports
-    const { clock, schedule, others } = ports
-    const addresses = () => new Set(ALL_PARTITIONS.map((partition) => others?.addressOf(partition)))
-    this.#underWay = new UnderWay({ clock, schedule, addresses })
+    const { clock, schedule, peers } = ports
+    const addresses = () => new Set(ALL_PARTITIONS.map((partition) => peers?.addressOf(partition)))
+    this.#questions = new NodeQuestions({ clock, schedule, addresses })
   }
 
   /** Begins to serve other nodes. */
   serve(): void {
-    const { here, others } = this.#ports
-    if (others !== undefined) serveNode(others.mesh, (work) => here.do(work))
+    const { localWork, peers } = this.#ports
+    if (peers !== undefined) serveNode(peers.mesh, (work) => localWork.perform(work))
   }
 
   /** Does the work on the node that owns this partition. */
-  async at<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others } = this.#ports
-    if (others === undefined) return here.do(work)
-    return this.#found(async () => this.#send(addressIn(others, partition), work))
+  async runAtOwner<Work extends NodeWork>(partition: Partition, work: Work): Promise<OutcomeOf<Work>> {
+    const { localWork, peers } = this.#ports
+    if (peers === undefined) return localWork.perform(work)
+    return this.#retryUntilOwned(async () => this.#send(ownerAddress(peers, partition), work))
   }
 
   /** Does the work on the node that owns this device. A single node need not work out the partition. */
-  async atDevice<Work extends NodeWork>(deviceId: DeviceId, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others } = this.#ports
-    return others === undefined ? here.do(work) : this.at(partitionOf(deviceId), work)
+  async runForDevice<Work extends NodeWork>(deviceId: DeviceId, work: Work): Promise<OutcomeOf<Work>> {
+    const { localWork, peers } = this.#ports
+    return peers === undefined ? localWork.perform(work) : this.runAtOwner(partitionOf(deviceId), work)
   }
 
   /** The answer includes every message acknowledged before the call (N2). */
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
-    const after = isAboutAll(ask) ? this.#allEnds() : this.ends(devicesOf(ask))
-    const { here, others } = this.#ports
-    if (others === undefined) return here.do({ kind: 'ask', ask, after, partitions: ALL_PARTITIONS })
+    const after = isAboutAllDevices(ask) ? this.#allLogEnds() : this.logEndsFor(devicesOf(ask))
+    const { localWork, peers } = this.#ports
+    if (peers === undefined) return localWork.perform({ kind: 'ask', ask, after, partitions: ALL_PARTITIONS })
     const owners: Owners<string> = {
       partitions: ALL_PARTITIONS,
-      ownerOf: (partition) => addressIn(others, partition),
+      ownerOf: (partition) => ownerAddress(peers, partition),
       ask: (address, question) => this.#send(address, { kind: 'ask', ...question }),
     }
-    return this.#found(() => fanOut(owners, { ask, after }))
+    return this.#retryUntilOwned(() => fanOut(owners, { ask, after }))
   }
 
   /** The end of the log for these devices. Everything acknowledged is at or before it. */
-  ends(deviceIds: readonly DeviceId[]): readonly Position[] {
+  logEndsFor(deviceIds: readonly DeviceId[]): readonly Position[] {
     const ends = this.#ports.log.ends()
     return deviceIds.map((id) => {
       const partition = partitionOf(id)
@@ -111,14 +111,14 @@ export class Nodes {
     })
   }
 
-  #allEnds(): readonly Position[] {
+  #allLogEnds(): readonly Position[] {
     const ends = this.#ports.log.ends()
     return ALL_PARTITIONS.map((partition) => ({ partition, seq: ends[partition] ?? 0 }))
   }
 
   /** Retries until there is an owner (N1), but not for longer than most callers wait, and only for a limited number of
    *  calls. */
-  async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
+  async #retryUntilOwned<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
     const { clock, schedule } = this.#ports
     let until = clock.ticks() + LIMITS.ownerSearchMs
     for (let isSearching = false; ; ) {
@@ -140,12 +140,12 @@ export class Nodes {
 
   /** Flushes every node that owns anything. Rejects if a partition has no owner. */
   async flush(horizon: Millis): Promise<void> {
-    const { here, others } = this.#ports
-    if (others === undefined) {
-      await here.do({ kind: 'flush', horizon, partitions: ALL_PARTITIONS })
+    const { localWork, peers } = this.#ports
+    if (peers === undefined) {
+      await localWork.perform({ kind: 'flush', horizon, partitions: ALL_PARTITIONS })
       return
     }
-    const groups = [...grouped(ALL_PARTITIONS, (partition) => addressIn(others, partition))]
+    const groups = [...grouped(ALL_PARTITIONS, (partition) => ownerAddress(peers, partition))]
     await Promise.all(
       groups.map(([address, partitions]) => this.#send(address, { kind: 'flush', horizon, partitions })),
     )
@@ -153,10 +153,11 @@ export class Nodes {
 
   /** The figures of this node and of every owner of a partition. Nodes that do not answer are listed without figures. */
   async figures(): Promise<readonly NodeState[]> {
-    const { here, others } = this.#ports
-    if (others === undefined) return [{ address: ALONE, figures: await here.do({ kind: 'figures' }) }]
-    const owners = ALL_PARTITIONS.map((partition) => others.addressOf(partition))
-    const addresses = new Set([others.mesh.address, ...owners.filter((address) => address !== undefined)])
+    const { localWork, peers } = this.#ports
+    if (peers === undefined)
+      return [{ address: SINGLE_NODE_ADDRESS, figures: await localWork.perform({ kind: 'figures' }) }]
+    const owners = ALL_PARTITIONS.map((partition) => peers.addressOf(partition))
+    const addresses = new Set([peers.mesh.address, ...owners.filter((address) => address !== undefined)])
     const states = [...addresses].sort().map(async (address): Promise<NodeState> => {
       try {
         return { address, figures: await this.#send(address, { kind: 'figures' }) }
@@ -169,7 +170,7 @@ export class Nodes {
   }
 
   /** Whether every partition has an owner that answers. */
-  async isWhole(): Promise<boolean> {
+  async isComplete(): Promise<boolean> {
     try {
       await this.ask({ kind: 'children', broadcastId: NO_BROADCAST })
       return true
@@ -180,27 +181,27 @@ export class Nodes {
   }
 
   async #send<Work extends NodeWork>(address: string, work: Work): Promise<OutcomeOf<Work>> {
-    const { here, others } = this.#ports
-    if (others === undefined || address === others.mesh.address) return here.do(work)
-    const extraMs = work.kind === 'await' ? work.timeoutMs : isTest(work) ? LIMITS.channelTestMs : 0
-    const asked = askNode(others.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
+    const { localWork, peers } = this.#ports
+    if (peers === undefined || address === peers.mesh.address) return localWork.perform(work)
+    const extraMs = work.kind === 'await' ? work.timeoutMs : isChannelTest(work) ? LIMITS.channelTestMs : 0
+    const answer = askNode(peers.mesh, work, { address, timeoutMs: LIMITS.nodeAnswerMs + extraMs })
     try {
-      return await this.#underWay.watch(address, asked)
+      return await this.#questions.track(address, answer)
     } catch (error) {
       // N3.
-      if (error instanceof GoneFault && READS.has(work.kind)) throw notOwned()
+      if (error instanceof NodeLostFault && READS.has(work.kind)) throw notOwned()
       throw error
     }
   }
 }
 
 /** A test of a channel takes longer, because it waits for an outside server. */
-function isTest(work: NodeWork): boolean {
+function isChannelTest(work: NodeWork): boolean {
   return work.kind === 'channels' && work.call.op === 'test'
 }
 
-function addressIn(others: Others, partition: Partition): string {
-  const address = others.addressOf(partition)
+function ownerAddress(peers: Peers, partition: Partition): string {
+  const address = peers.addressOf(partition)
   if (address === undefined) throw notOwned()
   return address
 }
@@ -216,7 +217,7 @@ function devicesOf(ask: Ask): readonly DeviceId[] {
   return ask.kind === 'views' || ask.kind === 'firmware' ? ask.deviceIds : [ask.deviceId]
 }
 
-function isAboutAll({ kind }: Ask): boolean {
+function isAboutAllDevices({ kind }: Ask): boolean {
   return kind === 'alerts' || kind === 'alert_counts' || kind === 'kept_commands'
 }
 

@@ -1,4 +1,4 @@
-// Checks over a real server what a simulated mesh only promises: the order of wishes, questions and events.
+// Checks over a real server what a simulated mesh only promises: the order of subscriptions, questions and events.
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DeviceId } from '../../../schemas/ids.ts'
@@ -67,13 +67,13 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       await turn()
       const { deviceId } = work.ask
       const { all, devices } = engine.wants.telemetry
-      if (!all && !devices.has(deviceId)) throw new Error(`the wish for ${deviceId} is not known`)
+      if (!all && !devices.has(deviceId)) throw new Error(`the subscription for ${deviceId} is not known`)
       const events = [...devices].map((id): FeedEvent => {
         const n = (counts.get(id) ?? 0) + 1
         counts.set(id, n)
         return { kind: 'telemetry', deviceId: id, at: START, data: { n }, seq: n }
       })
-      engine.feed.tell(events)
+      engine.feed.publish(events)
       const n = counts.get(deviceId) ?? 0
       return { data: { n }, timestamp: START, seq: n }
     })

@@ -92,21 +92,21 @@ class Nodes {
 }
 
 test('outside a cluster it is the feed of this node only', () => {
-  const wishes: Wants[] = []
+  const wanted: Wants[] = []
   const feed = new RemoteFeed({
     mesh: undefined,
     clock: new SimTime(START),
     schedule: new SimTime(START).newIncarnation().schedule,
-    onWant: (wants) => wishes.push(wants),
+    onWant: (wants) => wanted.push(wants),
     signal: ({ kind }) => expect.unreachable(kind),
   })
   feed.start()
   const heard: FeedEvent[] = []
   feed.listen((events) => heard.push(...events))
   feed.want({ ...NO_WANTS, telemetry: of(a) })
-  feed.tell([telemetryOf(a)])
+  feed.publish([telemetryOf(a)])
   feed.close()
-  expect(wishes).toEqual([{ ...NO_WANTS, telemetry: of(a) }])
+  expect(wanted).toEqual([{ ...NO_WANTS, telemetry: of(a) }])
   expect(heard).toEqual([telemetryOf(a)])
 })
 
@@ -120,7 +120,7 @@ test('a node gets the events of other nodes that it wants, and those of kinds th
   ]
   await nodes.settle()
   const events = [telemetryOf(a), logOf(a), shadowOf(c), telemetryOf(b), logOf(b)]
-  engine.feed.tell(events)
+  engine.feed.publish(events)
   await nodes.settle()
   expect(wide.taken()).toStrictEqual([telemetryOf(a), shadowOf(c), telemetryOf(b)])
   expect(narrow.taken()).toStrictEqual([telemetryOf(a), shadowOf(c), logOf(b)])
@@ -131,7 +131,7 @@ test('a node gets each of its own events once, and only those that it wants', as
   const nodes = new Nodes()
   const [one, other] = [nodes.add().listen({ telemetry: of(a) }), nodes.add().listen({ telemetry: ALL })]
   await nodes.settle()
-  one.feed.tell([telemetryOf(a), telemetryOf(b), shadowOf(c)])
+  one.feed.publish([telemetryOf(a), telemetryOf(b), shadowOf(c)])
   await nodes.settle()
   expect(one.taken()).toEqual([telemetryOf(a), shadowOf(c)])
   expect(other.taken()).toEqual([telemetryOf(a), telemetryOf(b), shadowOf(c)])
@@ -169,7 +169,7 @@ test('a node that joins later learns at once which events are wanted', async () 
   expect(late.wants).toEqual({ ...NO_WANTS, telemetry: of(a) })
 })
 
-test('a node that does not repeat its wish is forgotten, until it sends it again (F2)', async () => {
+test('a node that does not repeat its subscription is forgotten, until it sends it again (F2)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen({ telemetry: of(a) })
@@ -195,7 +195,7 @@ test('a node that is cut off forgets no other node', async () => {
   expect(engine.wants.telemetry).toEqual(of(a))
 })
 
-test('a change on top of a lost one is ignored, and the whole wish follows soon (F2)', async () => {
+test('a change on top of a lost one is ignored, and the whole subscription follows soon (F2)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen({ telemetry: of(a) })
@@ -211,7 +211,7 @@ test('a change on top of a lost one is ignored, and the whole wish follows soon 
   expect(engine.wants.telemetry).toEqual(of(a, b, c))
 })
 
-test('a question after a wish reaches shards that know the wish (F1)', async () => {
+test('a question after a subscription reaches shards that know the subscription (F1)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen()
@@ -239,13 +239,13 @@ test('events that are too many for one message are split, and stay in order', as
   const sizes: number[] = []
   nodes.add().mesh.hear(`feed.${api.mesh.address}`, ({ length }) => sizes.push(length))
   const events = Array.from({ length: 500 }, (_, n) => logOf(a, `${n} ${'x'.repeat(9_000)}`))
-  engine.feed.tell(events)
+  engine.feed.publish(events)
   await nodes.settle()
   expect(api.taken()).toEqual(events)
   expect(sizes.length).toBeGreaterThan(4)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMITS.feedNewsBytesMax)
   const single = [logOf(a, 'x'.repeat(LIMITS.feedNewsBytesMax))]
-  engine.feed.tell(single)
+  engine.feed.publish(single)
   await nodes.settle()
   expect(api.taken()).toEqual(single)
 })
@@ -308,7 +308,7 @@ test('however nodes join and leave, in the end each gets the events that it want
         else if (kind === 'want') {
           wants[i] = of(...ids)
           node.feed.want({ ...NO_WANTS, telemetry: of(...ids) })
-        } else if (kind === 'tell') node.feed.tell(ids.map((id) => telemetryOf(id)))
+        } else if (kind === 'tell') node.feed.publish(ids.map((id) => telemetryOf(id)))
         else if (kind === 'pass') await nodes.settle(LIMITS.feedWantsEveryMs / 2)
         else node.mesh.isCut = kind === 'cut'
       }
@@ -317,7 +317,7 @@ test('however nodes join and leave, in the end each gets the events that it want
       for (const node of all) node.taken()
       for (const teller of all) {
         const events = [a, b, c, a, c].map((id, n) => telemetryOf(id, n))
-        teller.feed.tell(events)
+        teller.feed.publish(events)
         await nodes.settle()
         all.forEach((node, i) => {
           const wanted = isListening[i] ? events.filter((event) => isOf(event, wants[i])) : []

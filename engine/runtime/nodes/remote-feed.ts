@@ -1,10 +1,10 @@
 // The feed of one node, which hears the devices of all nodes. Each node tells the others what its listeners want, and they
 // send it those events of their settled batches (R4). A node outside a cluster has its own events only.
 //
-// F1. A wish is sent before `want` returns. A question sent to another node after that, over the same mesh, reaches a node
-//     that knows the wish. So there is no gap between a snapshot and the events that follow it.
-// - A wish that is not repeated is forgotten, because its node is gone. A change of a wish counts only on top of the
-//   previous change. If one was missed, the listener waits for the whole wish.
+// F1. A change of a subscription is sent before `want` returns. A question sent to another node after that, over the same
+//     mesh, reaches a node that knows the change. So there is no gap between a snapshot and the events that follow it.
+// - A subscription that is not repeated is forgotten, because its node is gone. A change counts only on top of the previous
+//   change. If one was missed, the receiver waits for the whole subscription.
 // - The events of a device come in order, from its owner alone. When its partition moves, they come from two nodes: each
 //   event only from the node that saved it, and in order from each node. An owner that handed over has sent everything
 //   before. An owner that was paused may send what it had saved late, after newer events of the next owner. Versions and
@@ -19,7 +19,15 @@ import type { Schedule } from '../../ports/schedule.ts'
 import { LocalFeed, NO_WANTS } from '../feed.ts'
 import type { FeedSignal } from '../signals.ts'
 import { pack, unpack } from '../versioned.ts'
-import { bounded, changed, changeOf, isFor, isSame, unionOf, type WantsChange } from './wants.ts'
+import {
+  applyChange,
+  changeOf,
+  isNoChange,
+  isWantedBy,
+  unionOf,
+  type WantsChange,
+  widenLongLists,
+} from './wants.ts'
 
 export interface RemoteFeedPorts {
   /** Undefined outside a cluster. */
@@ -32,45 +40,45 @@ export interface RemoteFeedPorts {
 }
 
 /** The events a node wants, as it tells the other nodes. */
-interface Wish {
+interface FeedSubscription {
   readonly node: string
-  /** The number of the wish. Each change increments it. */
+  /** The number of the subscription. Each change increments it. */
   readonly n: number
   readonly isListening: boolean
-  /** Whether `change` starts from nothing. Otherwise it starts from the wish with the previous number. */
+  /** Whether `change` starts from nothing. Otherwise it starts from the subscription with the previous number. */
   readonly isWhole: boolean
   readonly change: WantsChange
 }
 
 /** Another node that listens to events. */
-interface Listener {
+interface Subscriber {
   readonly n: number
   readonly wants: Wants
   readonly heardAt: number
 }
 
-const WISHES = 'wants'
-/** Asks all nodes for their wishes. A new node sends it. */
-const WISHES_ASKED = 'wants.asked'
-const NOTHING = new Uint8Array(0)
+const SUBSCRIPTIONS = 'wants'
+/** Asks all nodes for their subscriptions. A new node sends it. */
+const SUBSCRIPTIONS_REQUESTED = 'wants.asked'
+const EMPTY_MESSAGE = new Uint8Array(0)
 
 export class RemoteFeed implements Feed {
   readonly #ports: RemoteFeedPorts
   readonly #local: LocalFeed
-  readonly #hearers = new Map<string, Listener>()
+  readonly #subscribers = new Map<string, Subscriber>()
   #listeners = 0
   #wants = NO_WANTS
-  /** The wish that other nodes know. `#n` is its number. */
-  #told = NO_WANTS
-  #n = 0
+  /** The subscription that other nodes know. `#revision` is its number. */
+  #announced = NO_WANTS
+  #revision = 0
   #isUnionDue = false
-  #isMisread = false
+  #isUnreadableReported = false
   #stops: readonly (() => void)[] = []
 
   constructor(ports: RemoteFeedPorts) {
     this.#ports = ports
     this.#local = new LocalFeed(
-      (wants) => this.#wish(wants),
+      (wants) => this.#setWants(wants),
       (error) => ports.signal({ kind: 'listener_failed', error }),
     )
   }
@@ -80,31 +88,33 @@ export class RemoteFeed implements Feed {
     const { mesh, schedule } = this.#ports
     if (mesh === undefined) return
     this.#stops = [
-      // Sent by `#tellWish` of any node.
-      mesh.hear(WISHES, (news) => this.#read(news, (wish) => this.#hear(wish as Wish))),
-      mesh.hear(feedOf(mesh.address), (news) =>
-        this.#read(news, (events) => this.#local.tell(events as readonly FeedEvent[])),
+      // Sent by `#announce` of any node.
+      mesh.hear(SUBSCRIPTIONS, (news) =>
+        this.#decode(news, (subscription) => this.#receive(subscription as FeedSubscription)),
       ),
-      mesh.hear(WISHES_ASKED, () => this.#tellWhole()),
+      mesh.hear(feedTopic(mesh.address), (news) =>
+        this.#decode(news, (events) => this.#local.publish(events as readonly FeedEvent[])),
+      ),
+      mesh.hear(SUBSCRIPTIONS_REQUESTED, () => this.#announceWhole()),
       schedule.every(LIMITS.feedWantsEveryMs, () => this.#tick()),
     ]
-    mesh.tell(WISHES_ASKED, NOTHING)
-    this.#tellWhole()
+    mesh.tell(SUBSCRIPTIONS_REQUESTED, EMPTY_MESSAGE)
+    this.#announceWhole()
   }
 
   /** Makes other nodes stop sending events to this one. */
   close(): void {
     for (const stop of this.#stops) stop()
-    if (this.#listeners > 0) this.#tellGone()
+    if (this.#listeners > 0) this.#announceEnd()
   }
 
   listen(listener: (events: readonly FeedEvent[]) => void): () => void {
     const stop = this.#local.listen(listener)
-    if (++this.#listeners === 1) this.#tellWhole()
+    if (++this.#listeners === 1) this.#announceWhole()
     let isListening = true
     return () => {
       stop()
-      if (isListening && --this.#listeners === 0) this.#tellGone()
+      if (isListening && --this.#listeners === 0) this.#announceEnd()
       isListening = false
     }
   }
@@ -114,98 +124,102 @@ export class RemoteFeed implements Feed {
   }
 
   /** Sends the events of a batch of this node. Called once the batch is settled. */
-  tell(events: readonly FeedEvent[]): void {
+  publish(events: readonly FeedEvent[]): void {
     const { mesh } = this.#ports
     // Outside a cluster, shards make only events that are wanted here.
     if (mesh === undefined) {
-      this.#local.tell(events)
+      this.#local.publish(events)
       return
     }
-    if (this.#listeners > 0) this.#local.tell(events.filter((event) => isFor(event, this.#wants)))
-    for (const [address, { wants }] of this.#hearers) {
-      const wanted = events.filter((event) => isFor(event, wants))
-      if (wanted.length > 0) this.#send(mesh, feedOf(address), wanted)
+    if (this.#listeners > 0) this.#local.publish(events.filter((event) => isWantedBy(event, this.#wants)))
+    for (const [address, { wants }] of this.#subscribers) {
+      const wanted = events.filter((event) => isWantedBy(event, wants))
+      if (wanted.length > 0) this.#send(mesh, feedTopic(address), wanted)
     }
   }
 
   #send(mesh: Mesh, topic: string, events: readonly FeedEvent[]): void {
-    const news = pack(events)
+    const message = pack(events)
     const half = events.length >> 1
-    if (news.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.tell(topic, news)
+    if (message.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.tell(topic, message)
     else for (const part of [events.slice(0, half), events.slice(half)]) this.#send(mesh, topic, part)
   }
 
-  #wish(wants: Wants): void {
+  #setWants(wants: Wants): void {
     this.#wants = wants
-    this.#tellUnion()
-    const change = changeOf(this.#told, bounded(wants))
-    if (this.#ports.mesh === undefined || isSame(this.#told, change)) return
-    this.#n++
-    this.#told = changed(this.#told, change)
-    if (this.#listeners > 0) this.#tellWish({ isListening: true, isWhole: false, change })
+    this.#applyUnion()
+    const change = changeOf(this.#announced, widenLongLists(wants))
+    if (this.#ports.mesh === undefined || isNoChange(this.#announced, change)) return
+    this.#revision++
+    this.#announced = applyChange(this.#announced, change)
+    if (this.#listeners > 0) this.#announce({ isListening: true, isWhole: false, change })
   }
 
-  #tellWhole(): void {
-    const change = changeOf(NO_WANTS, this.#told)
-    if (this.#listeners > 0) this.#tellWish({ isListening: true, isWhole: true, change })
+  #announceWhole(): void {
+    const change = changeOf(NO_WANTS, this.#announced)
+    if (this.#listeners > 0) this.#announce({ isListening: true, isWhole: true, change })
   }
 
-  #tellGone(): void {
-    this.#tellWish({ isListening: false, isWhole: true, change: changeOf(NO_WANTS, NO_WANTS) })
+  #announceEnd(): void {
+    this.#announce({ isListening: false, isWhole: true, change: changeOf(NO_WANTS, NO_WANTS) })
   }
 
-  #tellWish(wish: Omit<Wish, 'node' | 'n'>): void {
+  #announce(subscription: Omit<FeedSubscription, 'node' | 'n'>): void {
     const { mesh } = this.#ports
-    mesh?.tell(WISHES, pack({ ...wish, node: mesh.address, n: this.#n } satisfies Wish))
+    mesh?.tell(
+      SUBSCRIPTIONS,
+      pack({ ...subscription, node: mesh.address, n: this.#revision } satisfies FeedSubscription),
+    )
   }
 
-  #hear({ node, n, isListening, isWhole, change }: Wish): void {
+  #receive({ node, n, isListening, isWhole, change }: FeedSubscription): void {
     const { mesh, clock } = this.#ports
     if (node === mesh?.address) return
     const heardAt = clock.ticks()
-    const known = this.#hearers.get(node)
-    if (!isListening) this.#hearers.delete(node)
-    else if (known?.n === n) this.#hearers.set(node, { ...known, heardAt })
-    else if (isWhole) this.#hearers.set(node, { n, wants: changed(NO_WANTS, change), heardAt })
-    else if (known?.n === n - 1) this.#hearers.set(node, { n, wants: changed(known.wants, change), heardAt })
-    if (this.#hearers.get(node)?.wants !== known?.wants) this.#tellUnionSoon()
+    const known = this.#subscribers.get(node)
+    if (!isListening) this.#subscribers.delete(node)
+    else if (known?.n === n) this.#subscribers.set(node, { ...known, heardAt })
+    else if (isWhole) this.#subscribers.set(node, { n, wants: applyChange(NO_WANTS, change), heardAt })
+    else if (known?.n === n - 1)
+      this.#subscribers.set(node, { n, wants: applyChange(known.wants, change), heardAt })
+    if (this.#subscribers.get(node)?.wants !== known?.wants) this.#applyUnionSoon()
   }
 
   #tick(): void {
     const { mesh, clock } = this.#ports
     const now = clock.ticks()
-    this.#tellWhole()
+    this.#announceWhole()
     // While no node can be heard, none is forgotten.
-    for (const [node, hearer] of this.#hearers)
-      if (mesh?.isUp() === false) this.#hearers.set(node, { ...hearer, heardAt: now })
-      else if (now - hearer.heardAt > LIMITS.feedWantsForgottenMs) {
-        this.#hearers.delete(node)
-        this.#tellUnionSoon()
+    for (const [node, subscriber] of this.#subscribers)
+      if (mesh?.isUp() === false) this.#subscribers.set(node, { ...subscriber, heardAt: now })
+      else if (now - subscriber.heardAt > LIMITS.feedWantsForgottenMs) {
+        this.#subscribers.delete(node)
+        this.#applyUnionSoon()
       }
   }
 
-  #tellUnion(): void {
-    this.#ports.onWant(unionOf([this.#wants, ...[...this.#hearers.values()].map(({ wants }) => wants)]))
+  #applyUnion(): void {
+    this.#ports.onWant(unionOf([this.#wants, ...[...this.#subscribers.values()].map(({ wants }) => wants)]))
   }
 
-  /** Waits for wishes that arrive together, but not longer than until the next question is passed to a shard (F1). */
-  #tellUnionSoon(): void {
+  /** Waits for subscriptions that arrive together, but not longer than until the next question is passed to a shard (F1). */
+  #applyUnionSoon(): void {
     if (this.#isUnionDue) return
     this.#isUnionDue = true
     queueMicrotask(() => {
       this.#isUnionDue = false
-      this.#tellUnion()
+      this.#applyUnion()
     })
   }
 
-  #read(news: Uint8Array, take: (said: unknown) => void): void {
+  #decode(message: Uint8Array, handle: (content: unknown) => void): void {
     try {
-      take(unpack(news))
-    } catch (err) {
-      if (!this.#isMisread) this.#ports.signal({ kind: 'news_unreadable', error: err })
-      this.#isMisread = true
+      handle(unpack(message))
+    } catch (error) {
+      if (!this.#isUnreadableReported) this.#ports.signal({ kind: 'news_unreadable', error })
+      this.#isUnreadableReported = true
     }
   }
 }
 
-const feedOf = (address: string): string => `feed.${address}`
+const feedTopic = (address: string): string => `feed.${address}`

@@ -11,7 +11,7 @@ interface WantChange {
   readonly dropped: readonly DeviceId[]
 }
 
-/** Plain data. The change from `NO_WANTS` is the whole wish. */
+/** Plain data. The change from `NO_WANTS` is the whole subscription. */
 export type WantsChange = Readonly<Record<WantedKind, WantChange>>
 
 export function changeOf(before: Wants, after: Wants): WantsChange {
@@ -22,7 +22,7 @@ export function changeOf(before: Wants, after: Wants): WantsChange {
   }))
 }
 
-export function isSame(before: Wants, change: WantsChange): boolean {
+export function isNoChange(before: Wants, change: WantsChange): boolean {
   const same = forEachKind((kind) => {
     const { all, added, dropped } = change[kind]
     return all === before[kind].all && added.length + dropped.length === 0
@@ -30,7 +30,7 @@ export function isSame(before: Wants, change: WantsChange): boolean {
   return same.telemetry && same.timeline && same.log
 }
 
-export function changed(before: Wants, change: WantsChange): Wants {
+export function applyChange(before: Wants, change: WantsChange): Wants {
   return forEachKind((kind) => {
     const { all, added, dropped } = change[kind]
     const devices = new Set(before[kind].devices)
@@ -41,22 +41,22 @@ export function changed(before: Wants, change: WantsChange): Wants {
 }
 
 /** Widens long lists to all devices. That loses no event, but a long list would be sent again and again. */
-export function bounded(wants: Wants): Wants {
+export function widenLongLists(wants: Wants): Wants {
   return forEachKind((kind) => {
     const { all, devices } = wants[kind]
     return all || devices.size > LIMITS.feedDevicesWantedMax ? ALL : { all, devices }
   })
 }
 
-export function unionOf(wishes: readonly Wants[]): Wants {
+export function unionOf(all: readonly Wants[]): Wants {
   return forEachKind((kind) => {
-    if (wishes.some((wants) => wants[kind].all)) return ALL
-    return { all: false, devices: new Set(wishes.flatMap((wants) => [...wants[kind].devices])) }
+    if (all.some((wants) => wants[kind].all)) return ALL
+    return { all: false, devices: new Set(all.flatMap((wants) => [...wants[kind].devices])) }
   })
 }
 
-/** Whether the event is wanted. Events of the kinds without a wish are for every node. */
-export function isFor(event: FeedEvent, wants: Wants): boolean {
+/** Whether the event is wanted. Events of the kinds without a subscription are for every node. */
+export function isWantedBy(event: FeedEvent, wants: Wants): boolean {
   switch (event.kind) {
     case 'telemetry':
     case 'timeline':

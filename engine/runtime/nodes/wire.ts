@@ -21,10 +21,10 @@ export async function askNode<Work extends NodeWork>(
   { address, timeoutMs }: { readonly address: string; readonly timeoutMs: number },
 ): Promise<OutcomeOf<Work>> {
   // Written by `serveNode`.
-  const answered = unpack(await mesh.ask(address, pack(work), timeoutMs)) as WorkReply
+  const reply = unpack(await mesh.ask(address, pack(work), timeoutMs)) as WorkReply
   // The outcome has the type that belongs to this kind of work.
-  if (answered.kind === 'done') return answered.outcome as OutcomeOf<Work>
-  const { code, retryable, message } = answered
+  if (reply.kind === 'done') return reply.outcome as OutcomeOf<Work>
+  const { code, retryable, message } = reply
   throw new Fault(isFaultCode(code) ? code : 'NODE_FAILED', { retryable, message })
 }
 
@@ -43,7 +43,7 @@ export function serveNode(mesh: Pick<Mesh, 'serve'>, perform: (work: NodeWork) =
   })
 }
 
-const packReply = (answered: WorkReply): Uint8Array => pack(answered)
+const packReply = (reply: WorkReply): Uint8Array => pack(reply)
 
 function isFaultCode(code: string): code is FaultCode {
   // `includes` wants a code, but any text may be looked up.

@@ -5,8 +5,8 @@ import type { DownloadJobs, FirmwareUse, OtaSettings } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Store } from '../../ports/store.ts'
 import { SignedLinks } from './artifacts.ts'
+import { FirmwareCache } from './firmware-cache.ts'
 import { FirmwareDesk } from './firmware-desk.ts'
-import { FirmwareShelf } from './firmware-shelf.ts'
 import { Images } from './images.ts'
 import type { FirmwareChanges } from './local-firmware.ts'
 import { LocalFirmware } from './local-firmware.ts'
@@ -29,9 +29,9 @@ export function composeOta(ports: OtaPorts) {
   const { storageBytesMax, hashesUploads } = settings
   const images = new Images({ blobs, clock, newId })
   const links = new SignedLinks(settings)
-  const shelf = new FirmwareShelf({ documents: store.documents, schedule, failed })
+  const cache = new FirmwareCache({ documents: store.documents, schedule, failed })
   const library = new LocalFirmware({
-    shelf,
+    cache,
     images,
     links,
     use,
@@ -43,7 +43,7 @@ export function composeOta(ports: OtaPorts) {
     failed,
   })
   return {
-    shelf,
+    cache,
     library,
     artifacts: links,
     desk: (claims: readonly Claim[]) =>

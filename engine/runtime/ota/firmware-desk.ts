@@ -1,4 +1,4 @@
-// The leader's duty for firmware. It alone writes the records, one change after the other, so two uploads of the same
+// The leader's service for firmware. It alone writes the records, one change after the other, so two uploads of the same
 // version cannot both win.
 //
 // - An image is stored before the record that names it, and removed after the last such record.
@@ -18,6 +18,8 @@ import type {
 } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { refused } from '../refused.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { FIRMWARE, firmwareDocument, readFirmware } from './firmware-documents.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'
@@ -37,7 +39,7 @@ export interface FirmwareDeskPorts {
 export class FirmwareDesk {
   readonly #ports: FirmwareDeskPorts
   readonly #records = new Map<FirmwareId, FirmwareRecord>()
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #changes = new SerialQueue()
   #stopSweep = () => {}
 
   constructor(ports: FirmwareDeskPorts) {
@@ -60,15 +62,15 @@ export class FirmwareDesk {
   }
 
   add(firmware: NewFirmware): Promise<AddedFirmware> {
-    return this.#inTurn(() => this.#add(firmware))
+    return this.#changes.run(() => this.#add(firmware))
   }
 
   edit(editing: FirmwareEditing): Promise<FirmwareOutcome> {
-    return this.#inTurn(() => this.#edit(editing))
+    return this.#changes.run(() => this.#edit(editing))
   }
 
   remove(removal: FirmwareRemoval): Promise<FirmwareOutcome> {
-    return this.#inTurn(() => this.#remove(removal))
+    return this.#changes.run(() => this.#remove(removal))
   }
 
   async #add(firmware: NewFirmware): Promise<AddedFirmware> {
@@ -76,12 +78,12 @@ export class FirmwareDesk {
     const now = clock.now()
     const records = [...this.#records.values()]
     const { version, deviceType, sha256 } = firmware
-    const twin = records.find((known) => known.version === version && known.deviceType === deviceType)
-    if (twin !== undefined) return this.#repeat(twin, firmware, now)
+    const existing = records.find((known) => known.version === version && known.deviceType === deviceType)
+    if (existing !== undefined) return this.#repeat(existing, firmware, now)
     if (records.length >= LIMITS.firmwareRecordsMax)
       return refused('LIMIT_REACHED', { limit: LIMITS.firmwareRecordsMax })
     const same = records.find((known) => known.sha256 === sha256)
-    const hasSame = same !== undefined && (await images.isThere(same))
+    const hasSame = same !== undefined && (await images.exists(same))
     const used = storageOf(records)
     if (!hasSame && used + firmware.sizeBytes > storageBytesMax)
       return refused('STORAGE_FULL', { limit: storageBytesMax, used })
@@ -99,24 +101,24 @@ export class FirmwareDesk {
 
   /** Answers an upload that is sent again. It also restores an image that was lost. */
   async #repeat(
-    twin: FirmwareRecord,
+    existing: FirmwareRecord,
     { sha256, imageKey }: NewFirmware,
     now: Millis,
   ): Promise<AddedFirmware> {
-    if (twin.sha256 !== sha256)
+    if (existing.sha256 !== sha256)
       return refused('ALREADY_EXISTS', {
-        message: `version ${twin.version} for ${twin.deviceType} has other bytes`,
-        firmware_id: twin.id,
-        sha256: twin.sha256,
+        message: `version ${existing.version} for ${existing.deviceType} has other bytes`,
+        firmware_id: existing.id,
+        sha256: existing.sha256,
       })
-    if (await this.#ports.images.isThere(twin)) return { kind: 'done', record: twin, isNew: false }
-    const record = withImage(twin, imageKey, now)
+    if (await this.#ports.images.exists(existing)) return { kind: 'done', record: existing, isNew: false }
+    const record = withImage(existing, imageKey, now)
     await this.#save(record)
     return { kind: 'done', record, isNew: false }
   }
 
   async #edit({ id, revision, force, ...edit }: FirmwareEditing): Promise<FirmwareOutcome> {
-    const found = this.#found(id, revision)
+    const found = this.#find(id, revision)
     if (found.kind === 'refused') return found
     const { record } = found
     const edited = editFirmware(record, edit, this.#ports.clock.now())
@@ -135,7 +137,7 @@ export class FirmwareDesk {
   }
 
   async #remove({ id, revision, force }: FirmwareRemoval): Promise<FirmwareOutcome> {
-    const found = this.#found(id, revision)
+    const found = this.#find(id, revision)
     if (found.kind === 'refused') return found
     const { record } = found
     const inUse = this.#inUse(id)
@@ -159,7 +161,7 @@ export class FirmwareDesk {
     return { kind: 'done', record }
   }
 
-  #found(id: FirmwareId, revision: number | undefined): FirmwareOutcome {
+  #find(id: FirmwareId, revision: number | undefined): FirmwareOutcome {
     const record = this.#records.get(id)
     if (record === undefined) return refused('NOT_FOUND', { message: 'no such firmware' })
     if (revision === undefined || revision === record.revision) return { kind: 'done', record }
@@ -184,19 +186,8 @@ export class FirmwareDesk {
     this.#records.set(record.id, record)
   }
 
-  /** Runs changes one after the other, even if one fails. */
-  #inTurn<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
-    const turn = this.#last.then(run, run)
-    this.#last = turn
-    return turn
-  }
-
   #sweep(): void {
     const kept = () => new Set([...this.#records.values()].map(({ imageKey }) => imageKey))
-    this.#inTurn(() => this.#ports.images.sweep(kept)).catch(this.#ports.failed)
+    this.#changes.run(() => this.#ports.images.sweep(kept)).catch(this.#ports.failed)
   }
-}
-
-function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
-  return { kind: 'refused', code, detail }
 }

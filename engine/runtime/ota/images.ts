@@ -26,7 +26,7 @@ type ImageFacts = Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>
 export class Images {
   readonly #ports: ImagesPorts
   /** Whether the image under a key matches its record, and when that was checked. */
-  readonly #checks = new Map<string, { readonly isRight: Promise<boolean>; readonly at: number }>()
+  readonly #checks = new Map<string, { readonly isIntact: Promise<boolean>; readonly at: number }>()
 
   constructor(ports: ImagesPorts) {
     this.#ports = ports
@@ -45,13 +45,13 @@ export class Images {
   }
 
   /** Whether there is an image of the right size. */
-  async isThere({ imageKey, sizeBytes }: ImageFacts): Promise<boolean> {
+  async exists({ imageKey, sizeBytes }: ImageFacts): Promise<boolean> {
     return (await this.#blobs().head(imageKey))?.bytes === sizeBytes
   }
 
   async open(record: ImageFacts, range?: { readonly from: number; readonly to: number }): Promise<OpenImage> {
     const { imageKey, sizeBytes } = record
-    if (!(await this.#isRight(record))) return { kind: 'missing' }
+    if (!(await this.#isIntact(record))) return { kind: 'missing' }
     const blob = await this.#blobs().open(imageKey, range)
     if (blob?.bytes === sizeBytes) return { kind: 'open', blob }
     this.#checks.delete(imageKey)
@@ -63,8 +63,8 @@ export class Images {
   async address(record: ImageFacts, about: BlobAddress): Promise<ImageAddress | undefined> {
     const blobs = this.#blobs()
     if (blobs.address === undefined) return undefined
-    if (!(await this.#isRight(record))) return { kind: 'missing' }
-    if (await this.isThere(record))
+    if (!(await this.#isIntact(record))) return { kind: 'missing' }
+    if (await this.exists(record))
       return { kind: 'address', url: await blobs.address(record.imageKey, about) }
     this.#checks.delete(record.imageKey)
     return { kind: 'missing' }
@@ -85,7 +85,7 @@ export class Images {
     for (let after: string | undefined; ; ) {
       const page = await blobs.list({ prefix: PREFIX, after, limit: LIMITS.blobsListedMax })
       const known = kept()
-      const gone = page.filter(({ key }) => !known.has(key) && beganAt(key) < before)
+      const gone = page.filter(({ key }) => !known.has(key) && uploadStartedAt(key) < before)
       for (const { key } of gone) await this.remove(key)
       after = page.at(-1)?.key
       if (page.length < LIMITS.blobsListedMax) return
@@ -93,18 +93,18 @@ export class Images {
   }
 
   /** Runs one check at a time per image. A failed check counts for a while, because each check reads the whole image. */
-  async #isRight(record: ImageFacts): Promise<boolean> {
+  async #isIntact(record: ImageFacts): Promise<boolean> {
     const { imageKey } = record
     const now = this.#ports.clock.ticks()
     const known = this.#checks.get(imageKey)
-    if (known !== undefined && ((await known.isRight) || now - known.at < LIMITS.imageCheckAgainMs))
-      return known.isRight
+    if (known !== undefined && ((await known.isIntact) || now - known.at < LIMITS.imageCheckAgainMs))
+      return known.isIntact
     const current = this.#checks.get(imageKey)
-    if (current !== known && current !== undefined) return current.isRight
-    const isRight = this.#check(record)
-    this.#checks.set(imageKey, { isRight, at: now })
-    isRight.catch(() => this.#checks.delete(imageKey))
-    return isRight
+    if (current !== known && current !== undefined) return current.isIntact
+    const isIntact = this.#check(record)
+    this.#checks.set(imageKey, { isIntact, at: now })
+    isIntact.catch(() => this.#checks.delete(imageKey))
+    return isIntact
   }
 
   async #check({ imageKey, sizeBytes, sha256 }: ImageFacts): Promise<boolean> {
@@ -137,7 +137,7 @@ async function* partsOf(blob: OpenBlob): AsyncGenerator<Uint8Array> {
 }
 
 /** When the upload of an image began, according to its key. A key of another form belongs to somebody else and stays. */
-function beganAt(key: string): number {
+function uploadStartedAt(key: string): number {
   const [, millis] = /^firmware\/(\d{1,15})-/.exec(key) ?? []
   return millis === undefined ? Number.POSITIVE_INFINITY : Number(millis)
 }

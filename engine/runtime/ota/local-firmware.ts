@@ -20,7 +20,7 @@ import type {
   StoredImage,
 } from '../../ports/ota.ts'
 import type { SignedLinks } from './artifacts.ts'
-import type { FirmwareShelf } from './firmware-shelf.ts'
+import type { FirmwareCache } from './firmware-cache.ts'
 import { hashesOf, ImageHashing } from './image-hashes.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'
@@ -33,7 +33,7 @@ export interface FirmwareChanges {
 }
 
 interface LocalFirmwarePorts {
-  readonly shelf: FirmwareShelf
+  readonly cache: FirmwareCache
   readonly images: Images
   readonly links: SignedLinks
   readonly use: FirmwareUse
@@ -46,7 +46,7 @@ interface LocalFirmwarePorts {
 }
 
 /** Ends an upload that has no room beside the other uploads. */
-class NoRoom extends Error {}
+class StorageFullError extends Error {}
 
 export class LocalFirmware implements FirmwareLibrary {
   readonly #ports: LocalFirmwarePorts
@@ -56,7 +56,7 @@ export class LocalFirmware implements FirmwareLibrary {
   /** Other hashes of images, by key. */
   readonly #hashes = new Map<string, Promise<ImageHashes>>()
   /** Uploads under way on this node. */
-  readonly #arriving = new Set<{ readonly bytes: number }>()
+  readonly #uploads = new Set<{ readonly bytes: number }>()
 
   constructor(ports: LocalFirmwarePorts) {
     this.#ports = ports
@@ -64,11 +64,11 @@ export class LocalFirmware implements FirmwareLibrary {
     this.downloads = ports.jobs
   }
 
-  ready = () => this.#ports.shelf.ready()
-  get = (id: FirmwareId) => this.#ports.shelf.get(id)
-  all = () => this.#ports.shelf.all()
+  ready = () => this.#ports.cache.ready()
+  get = (id: FirmwareId) => this.#ports.cache.get(id)
+  all = () => this.#ports.cache.all()
   storageBytes = () => storageOf(this.all())
-  hasImage = (record: FirmwareRecord) => this.#ports.images.isThere(record)
+  hasImage = (record: FirmwareRecord) => this.#ports.images.exists(record)
   deploymentsOf = (id: FirmwareId) => this.#ports.use.deployments(id)
   dropImage = (key: string) => this.#ports.images.remove(key)
   readImage = (image: Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>) =>
@@ -85,17 +85,17 @@ export class LocalFirmware implements FirmwareLibrary {
    *  may repeat what is stored. */
   async storeImage(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<StoredImage> {
     const upload = { bytes: 0 }
-    this.#arriving.add(upload)
+    this.#uploads.add(upload)
     try {
       const hashing = this.#ports.hashesUploads ? new ImageHashing() : undefined
       const stored = await this.#ports.images.store(this.#counted(content, { upload, hashing }), bytesMax)
       if (stored.kind === 'stored' && hashing !== undefined) void this.#keep(stored.image.key, hashing.done())
       return stored
     } catch (error) {
-      if (error instanceof NoRoom) return { kind: 'full' }
+      if (error instanceof StorageFullError) return { kind: 'full' }
       throw error
     } finally {
-      this.#arriving.delete(upload)
+      this.#uploads.delete(upload)
     }
   }
 
@@ -126,21 +126,21 @@ export class LocalFirmware implements FirmwareLibrary {
       upload.bytes += part.length
       this.#uploadedBytes += part.length
       hashing?.add(part)
-      if (this.#arriving.size > 1 && this.#isFull()) throw new NoRoom()
+      if (this.#uploads.size > 1 && this.#isFull()) throw new StorageFullError()
       yield part
     }
   }
 
   #isFull(): boolean {
     let bytes = this.storageBytes()
-    for (const upload of this.#arriving) bytes += upload.bytes
+    for (const upload of this.#uploads) bytes += upload.bytes
     return bytes > this.storageBytesMax
   }
 
   async add(firmware: NewFirmware): Promise<AddedFirmware> {
-    const { leader, shelf, images, failed } = this.#ports
+    const { leader, cache, images, failed } = this.#ports
     const added = await leader.add(firmware)
-    if (added.kind === 'done') shelf.learn(added.record)
+    if (added.kind === 'done') cache.update(added.record)
     // If the answer was lost, the record may name the image all the same. The sweep decides later.
     const isUsed = added.kind === 'done' && added.record.imageKey === firmware.imageKey
     if (!isUsed) await images.remove(firmware.imageKey).catch(failed)
@@ -148,16 +148,16 @@ export class LocalFirmware implements FirmwareLibrary {
   }
 
   async edit(editing: FirmwareEditing): Promise<FirmwareOutcome> {
-    const { leader, shelf } = this.#ports
+    const { leader, cache } = this.#ports
     const edited = await leader.edit(editing)
-    if (edited.kind === 'done') shelf.learn(edited.record)
+    if (edited.kind === 'done') cache.update(edited.record)
     return edited
   }
 
   async remove(removal: FirmwareRemoval): Promise<FirmwareOutcome> {
-    const { leader, shelf } = this.#ports
+    const { leader, cache } = this.#ports
     const removed = await leader.remove(removal)
-    if (removed.kind === 'done') shelf.forget(removal.id)
+    if (removed.kind === 'done') cache.forget(removal.id)
     return removed
   }
 }

@@ -43,11 +43,11 @@ interface OwnershipHost {
   /** The table did not answer. It will be asked again. */
   failed(error: unknown): void
   /** False while this node cannot reach what partitions need. */
-  works?(): boolean
+  isHealthy?(): boolean
   /** Tells that this node has no share while others can work, or that it has one again. */
-  unfit?(isUnfit: boolean): void
+  fitnessChanged?(isUnfit: boolean): void
   /** The clock that gives receive times (W7). */
-  readonly times?: ReceiveTimes
+  readonly receiveTimes?: ReceiveTimes
 }
 
 export interface OwnershipPorts {
@@ -79,13 +79,13 @@ export class Ownership {
   readonly #handedOver = new Map<Partition, number>()
   readonly #released = new Map<Partition, number>()
   readonly #handOvers = new Set<Promise<void>>()
-  #seen: ReadonlyMap<string, NodeSighting> = new Map()
+  #lastSeen: ReadonlyMap<string, NodeSighting> = new Map()
   #addresses: ReadonlyMap<Partition, string> = new Map()
   #round: Promise<void> | undefined
-  #isAgain = false
-  #worked = true
-  #workedSince = 0
-  #judgedAt = 0
+  #isRoundRequested = false
+  #wasHealthy = true
+  #healthChangedAt = 0
+  #fitnessChangedAt = 0
   #isClosing = false
   #stops: readonly (() => void)[] = []
 
@@ -96,7 +96,7 @@ export class Ownership {
 
   start(): void {
     const { schedule, table } = this.#ports
-    const look = () => void this.#look()
+    const look = () => void this.#requestRound()
     this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), table.onCall(look)]
     look()
   }
@@ -125,7 +125,7 @@ export class Ownership {
     for (const stop of this.#stops) stop()
     // The round under way may not know of the hand-over yet, so another one follows.
     await this.#round
-    await this.#look()
+    await this.#requestRound()
     try {
       const { table } = this.#ports
       if (this.#revision > 0) await table.expel({ ...this.#node, revision: this.#revision })
@@ -137,48 +137,48 @@ export class Ownership {
   }
 
   /** Runs one round at a time. A call during a round makes one more follow. */
-  #look(): Promise<void> {
-    this.#isAgain = this.#round !== undefined
-    this.#round ??= this.#tryRound().finally(() => {
+  #requestRound(): Promise<void> {
+    this.#isRoundRequested = this.#round !== undefined
+    this.#round ??= this.#runRound().finally(() => {
       this.#round = undefined
-      if (this.#isAgain && !this.#isClosing) void this.#look()
+      if (this.#isRoundRequested && !this.#isClosing) void this.#requestRound()
     })
     return this.#round
   }
 
-  async #tryRound(): Promise<void> {
+  async #runRound(): Promise<void> {
     try {
-      this.#judge()
+      this.#updateFitness()
       const handedOver = new Map(this.#handedOver)
       if (!(await this.#renew())) return
       await this.#release(handedOver)
       const state = await this.#ports.table.read()
-      this.#compare(state)
-      const nodes = await this.#withoutSilent(state.nodes)
-      if (!this.#isClosing && this.isCertain()) await this.#share({ ...state, nodes })
+      this.#applyState(state)
+      const nodes = await this.#expelSilent(state.nodes)
+      if (!this.#isClosing && this.isCertain()) await this.#balance({ ...state, nodes })
     } catch (error) {
       this.#ports.host.failed(error)
     }
   }
 
   /** Decides whether this node is fit (W6). */
-  #judge(): void {
+  #updateFitness(): void {
     const { clock, host } = this.#ports
     const now = clock.ticks()
-    const works = host.works?.() ?? true
-    if (works !== this.#worked) this.#workedSince = now
-    this.#worked = works
+    const isHealthy = host.isHealthy?.() ?? true
+    if (isHealthy !== this.#wasHealthy) this.#healthChangedAt = now
+    this.#wasHealthy = isHealthy
     const isUnfit = this.#node.isUnfit === true
-    if (works !== isUnfit || now - this.#workedSince < LIMITS.ownershipUnfitMs) return
-    this.#judgedAt = now
-    this.#node = { id: this.#node.id, address: this.#node.address, ...(works ? {} : { isUnfit: true }) }
-    host.unfit?.(!works)
+    if (isHealthy !== isUnfit || now - this.#healthChangedAt < LIMITS.ownershipUnfitMs) return
+    this.#fitnessChangedAt = now
+    this.#node = { id: this.#node.id, address: this.#node.address, ...(isHealthy ? {} : { isUnfit: true }) }
+    host.fitnessChanged?.(!isHealthy)
   }
 
   async #renew(): Promise<boolean> {
     const { table, clock, newNode, host } = this.#ports
     const sentAt = clock.ticks()
-    const at = host.times?.now()
+    const at = host.receiveTimes?.now()
     const revision = await table.renew(at === undefined ? this.#node : { ...this.#node, at }, this.#revision)
     if (revision === undefined) {
       this.#node = newNode()
@@ -186,7 +186,7 @@ export class Ownership {
       this.#certainUntil = Number.NEGATIVE_INFINITY
       this.#lose([...this.#owned.keys()])
       this.#handedOver.clear()
-      this.#isAgain = true
+      this.#isRoundRequested = true
       return false
     }
     if (!this.isCertain()) this.#certainSince = clock.ticks()
@@ -207,9 +207,9 @@ export class Ownership {
   }
 
   /** Takes over the state of the table where it is not older than what is known (W4). */
-  #compare({ nodes, owners }: OwnershipState): void {
+  #applyState({ nodes, owners }: OwnershipState): void {
     for (const { id, at } of nodes)
-      if (id !== this.#node.id && at !== undefined) this.#ports.host.times?.follow(at)
+      if (id !== this.#node.id && at !== undefined) this.#ports.host.receiveTimes?.follow(at)
     const addressOf = new Map(nodes.map(({ id, address }) => [id, address]))
     const addresses = new Map<Partition, string>()
     const lost: Partition[] = []
@@ -220,7 +220,7 @@ export class Ownership {
       const known = this.#owned.get(partition)
       if (known !== undefined && epoch > known) lost.push(partition)
       // The table has a claim of this node whose answer was lost.
-      else if (known === undefined && nodeId === this.#node.id && this.#isNews(partition, epoch))
+      else if (known === undefined && nodeId === this.#node.id && this.#isUnknownClaim(partition, epoch))
         gained.push({ partition, epoch })
     }
     this.#addresses = addresses
@@ -228,29 +228,29 @@ export class Ownership {
     this.#gain(gained)
   }
 
-  #isNews(partition: Partition, epoch: number): boolean {
+  #isUnknownClaim(partition: Partition, epoch: number): boolean {
     return !this.#handedOver.has(partition) && epoch > (this.#released.get(partition) ?? 0)
   }
 
-  async #withoutSilent(nodes: readonly NodeEntry[]): Promise<readonly NodeEntry[]> {
+  async #expelSilent(nodes: readonly NodeEntry[]): Promise<readonly NodeEntry[]> {
     const { table, clock } = this.#ports
     const now = clock.ticks()
-    const before = this.#seen
-    const seenOf = ({ id, revision }: NodeEntry): NodeSighting => {
+    const before = this.#lastSeen
+    const sightingOf = ({ id, revision }: NodeEntry): NodeSighting => {
       const seen = before.get(id)
       return seen !== undefined && seen.revision >= revision ? seen : { revision, at: now }
     }
-    this.#seen = new Map(nodes.map((node) => [node.id, seenOf(node)]))
+    this.#lastSeen = new Map(nodes.map((node) => [node.id, sightingOf(node)]))
     const living: NodeEntry[] = []
     for (const node of nodes) {
-      const heardAt = Math.max(this.#seen.get(node.id)?.at ?? now, this.#certainSince)
+      const heardAt = Math.max(this.#lastSeen.get(node.id)?.at ?? now, this.#certainSince)
       const isSilent = node.id !== this.#node.id && now - heardAt > LIMITS.ownershipSilenceMs
       if (!isSilent || !(await table.expel(node))) living.push(node)
     }
     return living
   }
 
-  async #share(state: OwnershipState): Promise<void> {
+  async #balance(state: OwnershipState): Promise<void> {
     const { table, count } = this.#ports
     const { take, give } = shareOf(this.#node.id, state, count)
     const claims: Claim[] = []
@@ -263,13 +263,15 @@ export class Ownership {
       this.#gain(claims)
     }
     if (claims.length > 0) table.call()
-    if (!this.#isWaiting()) this.#giveUp(give)
+    if (!this.#isFitnessGrace()) this.#giveUp(give)
   }
 
   /** Whether this unfit node still waits to see how the others fare (W6). */
-  #isWaiting(): boolean {
+  #isFitnessGrace(): boolean {
     if (this.#node.isUnfit !== true) return false
-    return this.#worked || this.#ports.clock.ticks() - this.#judgedAt < LIMITS.ownershipUnfitMs / 2
+    return (
+      this.#wasHealthy || this.#ports.clock.ticks() - this.#fitnessChangedAt < LIMITS.ownershipUnfitMs / 2
+    )
   }
 
   #giveUp(partitions: readonly Partition[]): void {
@@ -297,7 +299,7 @@ export class Ownership {
       this.#ports.host.failed(error)
     }
     for (const { partition } of claims) this.#leaving.delete(partition)
-    if (!this.#isClosing) void this.#look()
+    if (!this.#isClosing) void this.#requestRound()
   }
 
   #gain(claims: readonly Claim[]): void {

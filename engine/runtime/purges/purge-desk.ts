@@ -1,4 +1,4 @@
-// The leader's duty for purges. Everything about a device is removed, in steps that can all be repeated.
+// The leader's service for purges. Everything about a device is removed, in steps that can all be repeated.
 //
 // - A purge is saved before its first step and removed after its last, so the next leader continues it.
 // - The device's record goes last. Until then the device is decommissioned, so its id cannot be registered again, and no
@@ -41,7 +41,7 @@ const packr = newPackr()
 export class PurgeDesk {
   readonly #ports: PurgePorts
   readonly #purges = new Map<DeviceId, Purge>()
-  #ended: (() => void)[] = []
+  #roundWaiters: (() => void)[] = []
   #stop: (() => void) | undefined
   #isWorking = false
 
@@ -70,23 +70,23 @@ export class PurgeDesk {
     if (!this.#purges.has(deviceId) && this.#purges.size >= LIMITS.purgesMax)
       return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.purgesMax } }
     await this.#save(purge, packr.pack(purge))
-    const gone = { kind: 'decommission', reason: 'purged', createdAt } as const
-    const submitted = await this.#ports.submit(deviceId, gone, signed)
+    const decommission = { kind: 'decommission', reason: 'purged', createdAt } as const
+    const submitted = await this.#ports.submit(deviceId, decommission, signed)
     if (submitted.kind === 'refused') {
-      await this.#strike(purge)
+      await this.#removePurge(purge)
       return submitted
     }
     this.#purges.set(deviceId, { ...purge, signed: { by: signed.by } })
     void this.#work()
     const until = this.#ports.clock.now() + LIMITS.purgeWaitMs
-    while (this.#purges.has(deviceId) && this.#ports.clock.now() < until) await this.#turn(until)
+    while (this.#purges.has(deviceId) && this.#ports.clock.now() < until) await this.#waitForRound(until)
     return { kind: 'done', view: submitted.view, isOver: !this.#purges.has(deviceId) }
   }
 
   /** Waits for the end of a round, but no longer than `until`. */
-  #turn(until: number): Promise<void> {
+  #waitForRound(until: number): Promise<void> {
     const ended = new Promise<void>((resolve) => {
-      this.#ended.push(resolve)
+      this.#roundWaiters.push(resolve)
     })
     return Promise.race([ended, this.#ports.schedule.sleep(until - this.#ports.clock.now())])
   }
@@ -102,45 +102,45 @@ export class PurgeDesk {
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     } finally {
       this.#isWorking = false
-      for (const resolve of this.#ended.splice(0)) resolve()
+      for (const resolve of this.#roundWaiters.splice(0)) resolve()
     }
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
     const { submit, broker } = this.#ports
-    const there: Purge[] = []
-    const failed = await ofEach(purges, async (purge) => {
+    const decommissioned: Purge[] = []
+    const failed = await runForAll(purges, async (purge) => {
       const { deviceId, createdAt, signed } = purge
       const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
-      if (again.kind === 'done') there.push(purge)
+      if (again.kind === 'done') decommissioned.push(purge)
       else {
         // The record is gone, but the leader that removed it may have died before it told the broker.
         await broker.free(deviceId)
-        await this.#strike(purge)
+        await this.#removePurge(purge)
       }
     })
-    if (there.length > 0) failed.push(...(await this.#forget(there)))
+    if (decommissioned.length > 0) failed.push(...(await this.#forget(decommissioned)))
     // Thrown only after the others are through.
     if (failed.length > 0) throw failed[0]
   }
 
   /** Removes what is left of decommissioned devices. Resolves with the errors. */
-  async #forget(there: readonly Purge[]): Promise<readonly unknown[]> {
+  async #forget(decommissioned: readonly Purge[]): Promise<readonly unknown[]> {
     const { flush, telemetry, clock, submit, broker } = this.#ports
     const now = clock.now()
     await flush()
-    await this.#written(now)
-    await telemetry.forget(there.map(({ deviceId }) => deviceId))
-    return await ofEach(there, async (purge) => {
+    await this.#waitForHistory(now)
+    await telemetry.forget(decommissioned.map(({ deviceId }) => deviceId))
+    return await runForAll(decommissioned, async (purge) => {
       const { deviceId, createdAt, signed } = purge
       await submit(deviceId, { kind: 'purge', createdAt }, signed)
       await broker.free(deviceId)
-      await this.#strike(purge)
+      await this.#removePurge(purge)
     })
   }
 
   /** Waits until the history up to this time has left the outbox. */
-  async #written(at: Millis): Promise<void> {
+  async #waitForHistory(at: Millis): Promise<void> {
     const { store, schedule, clock } = this.#ports
     for (const until = clock.now() + LIMITS.purgeOutboxMs; ; ) {
       const oldest = await store.oldestHistory()
@@ -154,7 +154,7 @@ export class PurgeDesk {
     }
   }
 
-  async #strike(purge: Purge): Promise<void> {
+  async #removePurge(purge: Purge): Promise<void> {
     await this.#save(purge, undefined)
     this.#purges.delete(purge.deviceId)
   }
@@ -166,7 +166,10 @@ export class PurgeDesk {
 }
 
 /** Runs a step for all purges at the same time. Resolves with the errors once all have ended. */
-async function ofEach(purges: readonly Purge[], step: (purge: Purge) => Promise<void>): Promise<unknown[]> {
+async function runForAll(
+  purges: readonly Purge[],
+  step: (purge: Purge) => Promise<void>,
+): Promise<unknown[]> {
   const outcomes = await Promise.allSettled(purges.map(step))
   return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
 }

@@ -12,14 +12,14 @@ import type { Repair, Repairs } from '../../ports/repair.ts'
 import { DeviceCopier } from '../fleet/device-copier.ts'
 import type { EngineHost } from '../host.ts'
 import { Inserter } from '../rows/inserter.ts'
-import { Poison } from '../runner/poison.ts'
+import { PoisonMessages } from '../runner/poison-messages.ts'
 import { shuttingDown } from '../shutting-down.ts'
 import type { InsertSignal } from '../signals.ts'
-import { RowsAgain } from './rows-again.ts'
+import { RowReplay } from './row-replay.ts'
 
 const FACT = 'telemetry_repair'
 const HOUR_MS = 3_600_000
-const TELL_EVERY_MS = 1_000
+const SAVE_EVERY_MS = 1_000
 /** How often the same partitions are read. A message that kills its shard is left out after some readings. */
 const READINGS_MAX = 10
 
@@ -30,7 +30,7 @@ export interface TelemetryRepairsOptions {
 
 export class TelemetryRepairs implements Repairs {
   readonly #options: TelemetryRepairsOptions
-  readonly #running = new Set<{ readonly work: Work; readonly ended: Promise<void> }>()
+  readonly #running = new Set<{ readonly work: RunningRepair; readonly ended: Promise<void> }>()
   #isClosed = false
 
   constructor(options: TelemetryRepairsOptions) {
@@ -60,7 +60,7 @@ export class TelemetryRepairs implements Repairs {
     await ports.store.putFact(FACT, JSON.stringify(repair))
     // A repair holds a thread and devices. So however often one is begun, only few are running.
     const before = this.#stop()
-    const work = new Work(repair, this.#options)
+    const work = new RunningRepair(repair, this.#options)
     const ended = before.then(() => work.run()).finally(() => this.#running.delete(running))
     const running = { work, ended }
     this.#running.add(running)
@@ -93,37 +93,37 @@ function latestOf({ store }: TelemetryRepairsOptions['ports']): Repair | undefin
 }
 
 /** One repair, from its beginning to its end. */
-class Work {
+class RunningRepair {
   readonly #options: TelemetryRepairsOptions
   readonly #inserter: Inserter
   #repair: Repair
-  #reading: RowsAgain | undefined
+  #reading: RowReplay | undefined
   #isStopped = false
   #refused = 0
-  #telling: Promise<void> = Promise.resolve()
-  #toldAt: number
+  #saving: Promise<void> = Promise.resolve()
+  #savedAt: number
 
   constructor(repair: Repair, options: TelemetryRepairsOptions) {
     const { ports, host } = options
     this.#options = options
     this.#repair = repair
-    this.#toldAt = ports.clock.ticks()
+    this.#savedAt = ports.clock.ticks()
     this.#inserter = new Inserter({
       telemetry: ports.telemetry,
       schedule: host.schedule,
       ticks: () => ports.clock.ticks(),
-      signal: (signal) => this.#hear(signal),
+      signal: (signal) => this.#onSignal(signal),
       // These messages became dead letters when they were first refused, or were discarded since.
       park: async () => {},
     })
   }
 
-  #hear(signal: InsertSignal): void {
+  #onSignal(signal: InsertSignal): void {
     const { warn } = this.#options.host
     const { rows } = signal.block
     switch (signal.kind) {
       case 'inserted':
-        this.#move({ rows: this.#repair.rows + rows })
+        this.#update({ rows: this.#repair.rows + rows })
         break
       case 'insert_failed':
         warn('ClickHouse does not take rows of a repair, which waits until it does', { err: signal.fault })
@@ -189,7 +189,7 @@ class Work {
       first += LIMITS.repairPartitionsAtOnce
     ) {
       // The shard that owns the message has parked it. Here it is only left out.
-      const poison = new Poison(ports.store, async () => {})
+      const poison = new PoisonMessages(ports.store, async () => {})
       for (let reading = 1, isRead = false; !isRead; reading++) {
         this.#reading = this.#newReading(first, { poison, reading })
         try {
@@ -205,13 +205,13 @@ class Work {
 
   #newReading(
     first: number,
-    { poison, reading }: { readonly poison: Poison; readonly reading: number },
-  ): RowsAgain {
+    { poison, reading }: { readonly poison: PoisonMessages; readonly reading: number },
+  ): RowReplay {
     const { ports, host } = this.#options
     const { id, from, to } = this.#repair
     const share = LIMITS.repairPartitionsAtOnce / LIMITS.partitions
     let oldest: Millis | undefined
-    return new RowsAgain({
+    return new RowReplay({
       ...ports,
       openThread: host.openThread,
       partitions: Array.from({ length: LIMITS.repairPartitionsAtOnce }, (_, i) => Partition(first + i)),
@@ -225,9 +225,9 @@ class Work {
         const part = Math.min(1, Math.max(0, (at - oldest) / Math.max(1, to - oldest)))
         const logFrom = Millis(Math.min(oldest, this.#repair.logFrom ?? oldest))
         const progress = Math.max(this.#repair.progress, first / LIMITS.partitions + share * part)
-        this.#move({ logFrom, progress })
+        this.#update({ logFrom, progress })
       },
-      counted: (messages) => this.#move({ messages: this.#repair.messages + messages }),
+      counted: (messages) => this.#update({ messages: this.#repair.messages + messages }),
     })
   }
 
@@ -259,21 +259,21 @@ class Work {
     await copier.copy({ isWhole: true })
   }
 
-  #move(change: Partial<Repair>): void {
+  #update(change: Partial<Repair>): void {
     const { clock } = this.#options.ports
     this.#repair = { ...this.#repair, ...change, updatedAt: clock.now() }
-    if (clock.ticks() - this.#toldAt < TELL_EVERY_MS) return
-    this.#toldAt = clock.ticks()
-    this.#telling = this.#telling.then(() => this.#tell())
+    if (clock.ticks() - this.#savedAt < SAVE_EVERY_MS) return
+    this.#savedAt = clock.ticks()
+    this.#saving = this.#saving.then(() => this.#saveProgress())
   }
 
   async #end(change: Partial<Repair>): Promise<void> {
     this.#repair = { ...this.#repair, ...change, updatedAt: this.#options.ports.clock.now() }
-    await this.#telling
-    await this.#tell()
+    await this.#saving
+    await this.#saveProgress()
   }
 
-  async #tell(): Promise<void> {
+  async #saveProgress(): Promise<void> {
     const { ports, host } = this.#options
     if (latestOf(ports)?.id !== this.#repair.id) {
       // A later repair does everything.

@@ -8,7 +8,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { DeadLetter } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
-import { insist } from '../insist.ts'
+import { retryUntilDone } from '../retry-until-done.ts'
 import type { InsertSignal } from '../signals.ts'
 import { separate } from './refused-block.ts'
 
@@ -78,7 +78,7 @@ export class Inserter {
     for (const { block: part, fault: why } of givenUp)
       this.#signal({ kind: 'insert_refused', block: part, fault: why })
     if (letters.length === 0) return
-    await insist(
+    await retryUntilDone(
       () => this.#park(letters),
       () => this.#isClosed,
       { schedule: this.#schedule, failed: (error) => this.#signal({ kind: 'parking_failed', block, error }) },

@@ -15,8 +15,8 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 const HOUR_MS = 3_600_000
 /** How long after its end an hour is settled. Most late points are less late than this. */
 const GRACE_MS = 300_000
-const HORIZON = 'rollup_horizon'
-const TAKEN = 'rollup_late'
+const HORIZON_FACT = 'rollup_horizon'
+const TAKEN_HOURS_FACT = 'rollup_late'
 const NOTHING = '[]'
 const LATE_HOURS_PER_ROUND = 1_000
 
@@ -39,7 +39,7 @@ export interface SettlerPorts {
 
 export class Settler {
   readonly #ports: SettlerPorts
-  #announced = toMillis(0)
+  #announcedHorizon = toMillis(0)
   #isRunning = false
   /** The text of the fact `rollup_late` as last read. `#taken` is what it contains. */
   #takenText: string | undefined
@@ -47,24 +47,24 @@ export class Settler {
 
   constructor(ports: SettlerPorts) {
     this.#ports = ports
-    this.look()
+    this.readHorizon()
   }
 
   /** Telemetry before this instant is marked late. */
   horizon(): Millis {
-    return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
+    return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announcedHorizon))
   }
 
   /** Called when the leading node announces a new horizon. */
-  announced(horizon: Millis): void {
-    if (horizon > this.#announced) this.#announced = horizon
+  raiseHorizon(horizon: Millis): void {
+    if (horizon > this.#announcedHorizon) this.#announcedHorizon = horizon
   }
 
   /** Reads what was announced before. ClickHouse was never further than that. A horizon in the future was announced with a
    *  wrong clock and would make all telemetry late until then. */
-  look(): void {
-    const announced = toMillis(Number(this.#ports.store.getFact(HORIZON) ?? 0))
-    if (announced <= this.#ports.clock.now() + HOUR_MS) this.announced(announced)
+  readHorizon(): void {
+    const saved = toMillis(Number(this.#ports.store.getFact(HORIZON_FACT) ?? 0))
+    if (saved <= this.#ports.clock.now() + HOUR_MS) this.raiseHorizon(saved)
   }
 
   /** Late hours of these devices, or of all, within a span of time. */
@@ -92,19 +92,19 @@ export class Settler {
   async #settle(): Promise<void> {
     const { store, telemetry, clock, flush, isLeading } = this.#ports
     const claims = this.#ports.claims()
-    this.look()
+    this.readHorizon()
     const due = toMillis(Math.floor((clock.now() - GRACE_MS) / HOUR_MS) * HOUR_MS)
     const isLate = store.lateHours().length + this.#readTaken().length > 0
     if (due <= telemetry.horizon() && !isLate) return
-    if (due > this.#announced) {
-      await store.putFact(HORIZON, String(due), claims)
-      this.announced(due)
+    if (due > this.#announcedHorizon) {
+      await store.putFact(HORIZON_FACT, String(due), claims)
+      this.raiseHorizon(due)
     }
     const late = await this.#take(claims)
-    await flush(this.#announced)
+    await flush(this.#announcedHorizon)
     if (!isLeading()) return
-    await telemetry.settle(this.#announced, late)
-    if (late.length > 0) await store.putFact(TAKEN, NOTHING, claims)
+    await telemetry.settle(this.#announcedHorizon, late)
+    if (late.length > 0) await store.putFact(TAKEN_HOURS_FACT, NOTHING, claims)
   }
 
   /** Takes the marks of late hours and keeps them aside (T2). */
@@ -115,7 +115,7 @@ export class Settler {
     if (fresh.length === 0) return before
     const taken = [...new Map([...before, ...fresh].map((late) => [keyOf(late), late])).values()]
     await store.putFact(
-      TAKEN,
+      TAKEN_HOURS_FACT,
       JSON.stringify(taken.map(({ deviceId, hour, until }) => [deviceId, hour, until])),
       claims,
     )
@@ -124,7 +124,7 @@ export class Settler {
   }
 
   #readTaken(): readonly LateHour[] {
-    const text = this.#ports.store.getFact(TAKEN) ?? NOTHING
+    const text = this.#ports.store.getFact(TAKEN_HOURS_FACT) ?? NOTHING
     if (text === this.#takenText) return this.#taken
     // Written by `#take`.
     const marks = JSON.parse(text) as readonly (readonly [DeviceId, number, (number | null)?])[]

@@ -34,7 +34,7 @@ export interface CheckpointerEvents {
   fatal(fault: Fault): void
 }
 
-interface Request {
+interface CheckpointRequest {
   /** The positions that the request waits for. Set once no proposal is open. */
   target: Positions | undefined
   readonly resolve: () => void
@@ -50,7 +50,7 @@ export class Checkpointer {
   #saving: Promise<void> = Promise.resolve()
   /** Vitals that were handed out but not saved. They go with the next checkpoint. */
   readonly #unsaved = new Map<Checkpoint['vitals'][number]['deviceId'], Uint8Array>()
-  #requests: Request[] = []
+  #requests: CheckpointRequest[] = []
   #isClosed = false
 
   constructor(ports: CheckpointerPorts, events: CheckpointerEvents) {
@@ -67,7 +67,7 @@ export class Checkpointer {
     })
   }
 
-  get isAsked(): boolean {
+  get isRequested(): boolean {
     return this.#requests.length > 0
   }
 
@@ -131,13 +131,13 @@ export class Checkpointer {
   async #save(checkpoint: Checkpoint, incarnation: number): Promise<boolean> {
     const { store, log, schedule } = this.#ports
     const before = store.inserted()
-    const isNews =
+    const hasChanges =
       checkpoint.vitals.length > 0 ||
       checkpoint.inserted.some(({ partition, seq }) => seq !== (before[partition] ?? 0))
     for (let attempt = 0; attempt < LIMITS.attemptsMax; attempt++) {
       if (incarnation !== this.#incarnation || this.#isClosed) return false
       try {
-        if (isNews) await store.checkpoint(checkpoint)
+        if (hasChanges) await store.checkpoint(checkpoint)
         for (const { deviceId, bytes } of checkpoint.vitals)
           if (this.#unsaved.get(deviceId) === bytes) this.#unsaved.delete(deviceId)
         await log.trim(store.inserted())

@@ -1,5 +1,5 @@
 // How far a shard is behind the log: in entries, and for each partition as the age of its oldest entry that is not applied.
-// An age begins when a look finds the partition behind, so it may be too short by the time between two looks.
+// An age begins when a measurement finds the partition behind, so it may be too short by the time between two measurements.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log, Positions } from '../../ports/log.ts'
@@ -17,14 +17,14 @@ export interface LagsPorts {
 
 export class Lags {
   readonly #ports: LagsPorts
-  /** The log's end when each partition was first seen behind, and the time of that look. */
+  /** The log's end when each partition was first seen behind, and the time of that measurement. */
   readonly #behind = new Map<Partition, { readonly at: number; readonly end: number }>()
 
   constructor(ports: LagsPorts) {
     this.#ports = ports
   }
 
-  look(applied: Positions): readonly Lag[] {
+  measure(applied: Positions): readonly Lag[] {
     const { partitions, log, clock } = this.#ports
     const [ends, at] = [log.ends(), clock.ticks()]
     return partitions.map((partition) => {

@@ -3,8 +3,8 @@
 import type { Millis, Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { StoredDevice } from '../../ports/store.ts'
-import { leave, newProgress, type Suspect, suspectOf } from '../shard/progress.ts'
-import type { News } from './news.ts'
+import { clearProgress, newProgress, type Suspect, suspectOf } from '../shard/progress.ts'
+import type { LatestValue } from './latest-value.ts'
 import type { RunnerPorts, RunnerSettings } from './runner-ports.ts'
 import type { ShardPositions } from './shard-positions.ts'
 import { Source } from './source.ts'
@@ -57,7 +57,7 @@ export class OpenShard {
   /** What the thread was working on when it was lost. Returned only once. */
   takeSuspect(): Suspect | undefined {
     const suspect = suspectOf(this.#progress)
-    leave(this.#progress)
+    clearProgress(this.#progress)
     return suspect
   }
 
@@ -69,17 +69,17 @@ export class OpenShard {
     this.#source = this.#newSource()
   }
 
-  async load(alertSettings: News<AlertSettings>): Promise<void> {
+  async load(alertSettings: LatestValue<AlertSettings>): Promise<void> {
     // Given before the devices, so that each device gets its rules once. Later changes go with the next task.
     const { latest } = alertSettings
     alertSettings.take()
-    await this.put(this.#partitions, [], latest)
+    await this.loadDevices(this.#partitions, [], latest)
     for await (const devices of this.#ports.store.load(this.#partitions))
-      await this.put(this.#partitions, devices)
+      await this.loadDevices(this.#partitions, devices)
   }
 
   /** Loads devices of these partitions into the shard. */
-  put(
+  loadDevices(
     partitions: readonly Partition[],
     devices: readonly StoredDevice[],
     alertSettings?: AlertSettings,

@@ -11,18 +11,18 @@ export interface ReadBarrierPorts {
   readonly log: Pick<Log, 'look'>
   readonly schedule: Pick<Schedule, 'sleep'>
   /** Called when the ends are known. */
-  readonly found: () => void
+  readonly targetKnown: () => void
 }
 
 /** The ends to reach, all from one look at the log. Undefined before that look. */
-interface Goal {
+interface BarrierTarget {
   ends: Positions | undefined
 }
 
 export class ReadBarrier {
   readonly #ports: ReadBarrierPorts
   /** Partitions whose ends are not reached yet. */
-  readonly #goals = new Map<Partition, Goal>()
+  readonly #targets = new Map<Partition, BarrierTarget>()
 
   constructor(ports: ReadBarrierPorts) {
     this.#ports = ports
@@ -30,13 +30,13 @@ export class ReadBarrier {
 
   /** Begins again for these partitions. Called after their claim, so that their previous owner reads nothing more. */
   async begin(partitions: readonly Partition[]): Promise<void> {
-    const { log, schedule, found } = this.#ports
-    const goal: Goal = { ends: undefined }
-    for (const partition of partitions) this.#goals.set(partition, goal)
-    while (this.#isWanted(goal)) {
+    const { log, schedule, targetKnown } = this.#ports
+    const target: BarrierTarget = { ends: undefined }
+    for (const partition of partitions) this.#targets.set(partition, target)
+    while (this.#isWanted(target)) {
       try {
-        goal.ends = await log.look()
-        return found()
+        target.ends = await log.look()
+        return targetKnown()
       } catch {
         // The log does not answer, which appends and `/readyz` report. Questions wait.
         await schedule.sleep(LIMITS.logEndRetryMs)
@@ -45,22 +45,22 @@ export class ReadBarrier {
   }
 
   isReached(seen: Positions, partitions: readonly Partition[]): boolean {
-    return this.#goals.size === 0 || partitions.every((partition) => this.#isOneReached(seen, partition))
+    return this.#targets.size === 0 || partitions.every((partition) => this.#isOneReached(seen, partition))
   }
 
   close(): void {
-    this.#goals.clear()
+    this.#targets.clear()
   }
 
   #isOneReached(seen: Positions, partition: Partition): boolean {
-    const goal = this.#goals.get(partition)
-    if (goal === undefined) return true
-    if (goal.ends === undefined || (seen[partition] ?? 0) < (goal.ends[partition] ?? 0)) return false
-    this.#goals.delete(partition)
+    const target = this.#targets.get(partition)
+    if (target === undefined) return true
+    if (target.ends === undefined || (seen[partition] ?? 0) < (target.ends[partition] ?? 0)) return false
+    this.#targets.delete(partition)
     return true
   }
 
-  #isWanted(goal: Goal): boolean {
-    return [...this.#goals.values()].includes(goal)
+  #isWanted(target: BarrierTarget): boolean {
+    return [...this.#targets.values()].includes(target)
   }
 }

@@ -7,7 +7,7 @@ import type { Claim, DeadLetters, LateHours, Records } from '../../ports/store.t
 import type { Inserter } from '../rows/inserter.ts'
 import type { Proposal, ShardSettings } from '../shard/protocol.ts'
 import type { RunnerSignal } from '../signals.ts'
-import type { Holding } from './holding.ts'
+import type { HeldPartitions } from './held-partitions.ts'
 import type { ShardThread } from './thread.ts'
 
 /** Settings for all incarnations of the shard. `incarnation` is a prefix that no other runner has. */
@@ -28,7 +28,7 @@ export interface RunnerPorts {
 export interface RunnerHost {
   /** Called after the save, with what the runner holds by then (runner H3). Returns the devices for which something was
    *  held back, because this node may not own them any more. */
-  perform(proposal: Proposal, holding: Holding): ReadonlySet<DeviceId>
+  perform(proposal: Proposal, holding: HeldPartitions): ReadonlySet<DeviceId>
   /** Called when the runner cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or will have soon. */

@@ -17,14 +17,14 @@ import { Latch } from '../latch.ts'
 import type { AnswerOf, Ask, Position, Proposal, WorkResult, WorkTask } from '../shard/protocol.ts'
 import { shuttingDown } from '../shutting-down.ts'
 import type { RunnerSignal } from '../signals.ts'
-import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
-import { Holding } from './holding.ts'
-import { Joining } from './joining.ts'
+import { HeldPartitions } from './held-partitions.ts'
 import { type Lag, Lags } from './lags.ts'
-import { News } from './news.ts'
+import { LatestValue } from './latest-value.ts'
 import { OpenShard } from './open-shard.ts'
-import { Poison } from './poison.ts'
+import { PartitionLoader } from './partition-loader.ts'
+import { PendingQuestions } from './pending-questions.ts'
+import { PoisonMessages } from './poison-messages.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import type { RunnerHost, RunnerPorts, RunnerSettings } from './runner-ports.ts'
 import { isSaveNeeded, recordsOf, Saver } from './saver.ts'
@@ -37,17 +37,17 @@ import { Watchdog } from './watchdog.ts'
 const LAST_TASK_MS = 1_000
 
 export class Runner {
-  readonly #holding: Holding
+  readonly #held: HeldPartitions
   /** Partitions gained but not read yet. */
-  readonly #joining: Joining
+  readonly #loader: PartitionLoader
   readonly #ports: RunnerPorts
   readonly #host: RunnerHost
-  readonly #asks: Asks
+  readonly #questions: PendingQuestions
   readonly #readBarrier: ReadBarrier
   readonly #latch = new Latch()
   readonly #silenceSweep: SilenceSweep
   readonly #watchdog = new Watchdog()
-  readonly #poison: Poison
+  readonly #poison: PoisonMessages
   readonly #saver: Saver
   readonly #checkpoints: Checkpointer
   readonly #lags: Lags
@@ -55,27 +55,27 @@ export class Runner {
   /** Includes the verdict that goes with the next task. */
   readonly #positions: ShardPositions
   /** Devices for which something was held back. A lease that ran out may be renewed before another node takes over. */
-  readonly #unsaid = new Set<DeviceId>()
+  readonly #unsent = new Set<DeviceId>()
   /** Whether the last proposal was saved. The next task tells the shard (H2). */
   #isSaved = false
   #saving: Promise<void> | undefined
   /** Whether a proposal can never be saved. Then nothing may follow from it. */
   #isGivenUp = false
-  readonly #wants = new News<Wants>()
-  readonly #alertSettings = new News<AlertSettings>()
+  readonly #wants = new LatestValue<Wants>()
+  readonly #alertSettings = new LatestValue<AlertSettings>()
   #isClosing = false
   #isClosed = false
   #running: Promise<void> | undefined
 
   constructor(settings: RunnerSettings, ports: RunnerPorts, host: RunnerHost) {
     const { clock, schedule, log, store } = ports
-    this.#holding = new Holding(settings.partitions, settings.claims)
-    const { partitions, claims } = this.#holding
+    this.#held = new HeldPartitions(settings.partitions, settings.claims)
+    const { partitions, claims } = this.#held
     const fatal = (fault: Fault) => host.fatal(fault)
     const signal = (about: RunnerSignal) => host.signal(about)
     this.#ports = ports
     this.#host = host
-    this.#asks = new Asks({
+    this.#questions = new PendingQuestions({
       ticks: () => clock.ticks(),
       later: (run) => schedule.after(0, run),
       ready: () => this.#latch.set(),
@@ -86,17 +86,17 @@ export class Runner {
       watermark: () => host.watermark(partitions),
     })
     this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
-    this.#poison = new Poison(store, async (parked) => {
+    this.#poison = new PoisonMessages(store, async (parked) => {
       if (await this.#saver.save(parked)) this.#perform(parked)
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
       { done: () => this.#latch.set(), signal, fatal },
     )
-    this.#readBarrier = new ReadBarrier({ log, schedule, found: () => this.#latch.set() })
-    this.#joining = new Joining(ports, {
+    this.#readBarrier = new ReadBarrier({ log, schedule, targetKnown: () => this.#latch.set() })
+    this.#loader = new PartitionLoader(ports, {
       ready: () => this.#latch.set(),
-      load: (gained, devices) => this.#open.put(gained, devices),
+      load: (gained, devices) => this.#open.loadDevices(gained, devices),
       loaded: (gained) => this.#open.source.join(gained, this.#positions.covered),
       failed: (fault) => signal({ kind: 'load_failed', fault }),
     })
@@ -119,18 +119,18 @@ export class Runner {
   /** `about`: the partitions the question is about. Undefined means all. */
   ask<A extends Ask>(ask: A, after: readonly Position[], about?: readonly Partition[]): Promise<AnswerOf<A>> {
     if (this.#isClosing) return Promise.reject(shuttingDown())
-    return this.#asks.add(ask, after, about)
+    return this.#questions.add(ask, after, about)
   }
 
   /** Adds partitions to the runner. Called after their claim. */
   gain(claims: readonly Claim[]): void {
     const partitions = claims.map(({ partition }) => partition)
-    this.#holding.add(claims)
+    this.#held.add(claims)
     this.#positions.join(partitions)
     // It is not known whether their devices are silent.
     this.#silenceSweep.forget()
     void this.#readBarrier.begin(partitions)
-    this.#joining.add(partitions)
+    this.#loader.add(partitions)
     this.#latch.set()
   }
 
@@ -147,8 +147,8 @@ export class Runner {
 
   /** Called every `LIMITS.sweepEveryMs`. */
   sweep(): void {
-    this.#silenceSweep.look()
-    this.#asks.expire()
+    this.#silenceSweep.tick()
+    this.#questions.expire()
     this.#watchdog.sweep()
     this.lags()
     this.#latch.set()
@@ -167,7 +167,7 @@ export class Runner {
   }
 
   lags(): readonly Lag[] {
-    return this.#lags.look(this.#positions.applied)
+    return this.#lags.measure(this.#positions.applied)
   }
 
   /** Works through the log's backlog, writes a checkpoint if `deadlineMs` allows, and ends the thread. */
@@ -199,13 +199,13 @@ export class Runner {
     await this.#saving
     await this.#checkpoints.abandon()
     this.#open.source.close()
-    this.#asks.fail(shuttingDown())
+    this.#questions.fail(shuttingDown())
   }
 
   async #run(): Promise<void> {
     await this.#orRecover(() => this.#open.load(this.#alertSettings))
     while (!this.#isClosed) {
-      const hasJoined = await this.#orRecover(() => this.#joining.step())
+      const hasJoined = await this.#orRecover(() => this.#loader.step())
       const isIdle = this.#isClosed || (!(await this.#step()) && !hasJoined)
       if (isIdle && !this.#isClosed) await this.#latch.wait()
     }
@@ -225,15 +225,15 @@ export class Runner {
   async #step(): Promise<boolean> {
     const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
-    const isJoining = this.#joining.isUnderWay || this.#open.source.isJoining
+    const isJoining = this.#loader.isUnderWay || this.#open.source.isJoining
     const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#open.source.isCaughtUp()
     if (isCaughtUp) this.#positions.caughtUp()
     const { applied, seen, covered } = this.#positions
     // Answers need all devices they are about to be loaded, and everything up to the read barrier to be read.
-    const asks = this.#asks.take(
+    const asks = this.#questions.take(
       seen,
-      (about = this.#holding.partitions) =>
-        !this.#joining.isLoading(about) && this.#readBarrier.isReached(seen, about),
+      (about = this.#held.partitions) =>
+        !this.#loader.isLoading(about) && this.#readBarrier.isReached(seen, about),
     )
     // Gained partitions lag behind the others, so there is no single time up to which everything was read.
     const sweep = isOpen || isJoining ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
@@ -243,16 +243,16 @@ export class Runner {
       asks.length > 0 ||
       sweep !== undefined ||
       isCheckpoint ||
-      this.#wants.isUntold ||
-      this.#alertSettings.isUntold ||
+      this.#wants.isPending ||
+      this.#alertSettings.isPending ||
       // `covered` grows only with a verdict, and a checkpoint request waits for it.
-      (this.#isSaved && this.#checkpoints.isAsked)
+      (this.#isSaved && this.#checkpoints.isRequested)
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint })
     const result = await this.#watchdog.run(this.#open.thread, task)
     // Once the runner is abandoned, the shard's results no longer count.
     if (result instanceof Error || this.#isClosed) {
-      this.#asks.putBack(asks)
+      this.#questions.putBack(asks)
       if (result instanceof Error) await this.#recover(result, task)
       return true
     }
@@ -271,8 +271,8 @@ export class Runner {
   }): WorkTask {
     const settle = this.#isSaved
     this.#isSaved = false
-    const unsaid = [...this.#unsaid]
-    this.#unsaid.clear()
+    const unsent = [...this.#unsent]
+    this.#unsent.clear()
     return {
       kind: 'work',
       settle,
@@ -280,7 +280,7 @@ export class Runner {
       rows: parts.portion?.rows ?? true,
       asks: parts.asks,
       sweep: parts.sweep,
-      unsaid,
+      unsent,
       forgiveAt: this.#silenceSweep.takeForgiveness(),
       leaps: this.#silenceSweep.leaps,
       horizon: this.#host.horizon(),
@@ -304,9 +304,9 @@ export class Runner {
     const { proposal } = result
     const { entries } = task
     if (entries.length > 0) {
-      this.#poison.passed()
+      this.#poison.entriesPassed()
       // What a sweep saves does not follow from the entries.
-      if (task.sweep === undefined) this.#open.source.weigh(entries, recordsOf(proposal))
+      if (task.sweep === undefined) this.#open.source.adjustBatchSize(entries, recordsOf(proposal))
     }
     if (isSaveNeeded(proposal)) this.#save(proposal, entries)
     else {
@@ -334,21 +334,21 @@ export class Runner {
   }
 
   #perform(proposal: Proposal): void {
-    for (const id of this.#host.perform(proposal, this.#holding)) this.#unsaid.add(id)
+    for (const id of this.#host.perform(proposal, this.#held)) this.#unsent.add(id)
   }
 
   #nextPortion(): Portion | undefined {
     const { inserter } = this.#ports
     const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
     const portion = this.#open.source.next(this.#positions.covered, room)
-    return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
+    return portion && { ...portion, entries: this.#poison.withoutParked(portion.entries) }
   }
 
   /** Opens the shard again, until it is loaded (H4). */
   async #recover(error: unknown, task: WorkTask | undefined): Promise<void> {
     // The thread may have been replaced by an empty one, which must not be used.
     await this.#open.thread.close()
-    await this.#poison.died(task?.entries ?? [], this.#open.takeSuspect())
+    await this.#poison.shardDied(task?.entries ?? [], this.#open.takeSuspect())
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
       this.#host.signal({ kind: 'shard_lost', error: cause })
       await this.#ports.schedule.sleep(
@@ -370,8 +370,8 @@ export class Runner {
     await this.#saving
     await this.#checkpoints.abandon()
     this.#positions.startOver()
-    this.#open.replace([...this.#holding.partitions])
-    this.#joining.clear()
+    this.#open.replace([...this.#held.partitions])
+    this.#loader.clear()
     void this.#readBarrier.begin(this.#open.partitions)
     this.#isSaved = false
     this.#wants.renew()

@@ -15,7 +15,7 @@ function setUp() {
     for (let gone = 0; gone < ms; gone += 250) {
       state.now += 250
       state.ticks += 250
-      sweep.look()
+      sweep.tick()
     }
   }
   return { state, sweep, pass }
@@ -46,7 +46,7 @@ test.each([
   pass(1_000)
   state.now += now
   state.ticks += ticks
-  sweep.look()
+  sweep.tick()
   expect([sweep.takeForgiveness(), sweep.takeForgiveness()]).toEqual([state.now, undefined])
   pass(10_000)
   expect(sweep.takeForgiveness()).toBeUndefined()
@@ -61,7 +61,7 @@ test.each([
   pass(1_000)
   state.now += now
   state.ticks += ticks
-  sweep.look()
+  sweep.tick()
   expect(sweep.leaps).toEqual(leaps.map((ms) => ({ at: state.now, ms })))
   pass(10_000)
   expect(sweep.leaps.map(({ ms }) => ms)).toEqual(leaps)
@@ -69,22 +69,22 @@ test.each([
 
 describe('after a pause of the process', () => {
   /** The numbers of the looks at which a sweep was due. The first look is number 1. */
-  function sweptAt(count: number, lost: (look: number) => number): readonly number[] {
+  function sweptAt(count: number, lost: (tick: number) => number): readonly number[] {
     const { state, sweep, pass } = setUp()
     pass(1_000)
     sweep.takeSweep(true)
     const swept: number[] = []
-    for (let look = 1; look <= count; look++) {
-      state.now += lost(look)
-      state.ticks += lost(look)
+    for (let tick = 1; tick <= count; tick++) {
+      state.now += lost(tick)
+      state.ticks += lost(tick)
       pass(250)
-      if (sweep.takeSweep(true) !== undefined) swept.push(look)
+      if (sweep.takeSweep(true) !== undefined) swept.push(tick)
     }
     return swept
   }
 
   test('sweeps wait until the sockets were read in between', () => {
-    expect(sweptAt(8, (look) => (look === 1 ? 60_000 : 0))).toEqual([5, 6, 7, 8])
+    expect(sweptAt(8, (tick) => (tick === 1 ? 60_000 : 0))).toEqual([5, 6, 7, 8])
   })
 
   test('a sweep that was already due waits, too', () => {
@@ -92,13 +92,13 @@ describe('after a pause of the process', () => {
     pass(1_000)
     state.now += 60_000
     state.ticks += 60_000
-    sweep.look()
+    sweep.tick()
     expect(sweep.takeSweep(true)).toBeUndefined()
   })
 
   test('a service that loses time again and again sweeps all the same', () => {
     expect(sweptAt(12, () => 3_000)).toEqual([5, 10])
-    expect(sweptAt(12, (look) => (look % 2 === 0 ? 3_000 : 0))).toEqual([1, 6, 7, 12])
+    expect(sweptAt(12, (tick) => (tick % 2 === 0 ? 3_000 : 0))).toEqual([1, 6, 7, 12])
   })
 })
 

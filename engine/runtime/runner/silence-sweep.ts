@@ -5,13 +5,13 @@
 // P2. Messages from lost time are still in the sockets. Some sweeps are left out, so that these messages are read and
 //     count before anything that is due. If time is lost again and again, there are sweeps all the same.
 import { Millis } from '../../../schemas/ids.ts'
-import { LEAP_MS_MIN, Leaps } from '../leaps.ts'
+import { ClockLeaps, LEAP_MS_MIN } from '../clock-leaps.ts'
 import type { WorkTask } from '../shard/protocol.ts'
 
-/** Looks come every quarter second. If a look is this late, or the clock moved this much too far, time was lost. */
+/** Ticks come every quarter second. If a tick is this late, or the clock moved this much too far, time was lost. */
 const LOST_TIME_MS = LEAP_MS_MIN
-/** How many looks pass without a sweep by P2. Between looks, sockets and log are read. */
-const HELD_LOOKS = 4
+/** How many ticks pass without a sweep by P2. Between ticks, sockets and log are read. */
+const SKIPPED_TICKS = 4
 
 export interface Times {
   /** The time that messages get now. */
@@ -24,32 +24,32 @@ export interface Times {
 
 export class SilenceSweep {
   readonly #times: Times
-  readonly #leaps: Leaps
+  readonly #leaps: ClockLeaps
   #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
   #isCut = false
-  /** How many more looks pass without a sweep, by P2. */
-  #held = 0
+  /** How many more ticks pass without a sweep, by P2. */
+  #ticksToSkip = 0
   /** Whether time was lost and there was no sweep since. */
-  #isOwed = false
+  #hasSkipped = false
 
   constructor(times: Times) {
     this.#times = times
-    this.#leaps = new Leaps(times)
+    this.#leaps = new ClockLeaps(times)
   }
 
   /** Called every quarter second. */
-  look(): void {
+  tick(): void {
     const watermark = this.#times.watermark()
     if (watermark === undefined) return
-    const { now, passedMs, leaptMs } = this.#leaps.look()
+    const { now, passedMs, leaptMs } = this.#leaps.measure()
     const isLost = passedMs > LOST_TIME_MS || Math.abs(leaptMs) > LOST_TIME_MS
     if (isLost) {
       this.#forgiveAt = Millis(now)
       this.#dueAt = undefined
     }
-    if (this.#isHeld(isLost)) return
-    // The time of this look, not of the sweep, because the process may be suspended between the two.
+    if (this.#isSkipped(isLost)) return
+    // The time of this tick, not of the sweep, because the process may be suspended between the two.
     this.#dueAt = watermark
   }
 
@@ -73,16 +73,16 @@ export class SilenceSweep {
   }
 
   /** by P2 */
-  #isHeld(isLost: boolean): boolean {
-    if (isLost && !this.#isOwed) {
-      this.#held = HELD_LOOKS
-      this.#isOwed = true
+  #isSkipped(isLost: boolean): boolean {
+    if (isLost && !this.#hasSkipped) {
+      this.#ticksToSkip = SKIPPED_TICKS
+      this.#hasSkipped = true
     }
-    if (this.#held > 0) {
-      this.#held--
+    if (this.#ticksToSkip > 0) {
+      this.#ticksToSkip--
       return true
     }
-    this.#isOwed = false
+    this.#hasSkipped = false
     return false
   }
 

@@ -177,7 +177,7 @@ test('after a large save the next batches are smaller, until a save is small', a
     const size = (bench.covered[P] ?? 0) - before
     sizes.push(size)
     const entries = Array.from({ length: size }, () => ({ partition: P, seq: 0, body: new Uint8Array(10) }))
-    bench.source.weigh(entries, size * recordsOfEach)
+    bench.source.adjustBatchSize(entries, size * recordsOfEach)
   }
   expect(sizes).toEqual([80, 20, 4, 4, 52])
 })

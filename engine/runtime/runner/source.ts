@@ -7,7 +7,7 @@ import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry, Log, LogReader, Positions } from '../../ports/log.ts'
 
-interface IntakePorts {
+interface BufferedReaderPorts {
   /** How many bytes the next batch may hold. */
   readonly bytesMax: () => number
   /** The sum of these partitions' end positions. */
@@ -17,17 +17,17 @@ interface IntakePorts {
 }
 
 /** One reader with at most one pull in flight. */
-class Intake {
+class BufferedReader {
   readonly reader: LogReader
-  readonly #means: IntakePorts
+  readonly #ports: BufferedReaderPorts
   #pulled: readonly Entry[] | undefined
   #isPulling = false
   /** The log's end when the current pull began, if the reader was caught up then; otherwise -1. */
   #idleAt = -1
 
-  constructor(reader: LogReader, means: IntakePorts) {
+  constructor(reader: LogReader, ports: BufferedReaderPorts) {
     this.reader = reader
-    this.#means = means
+    this.#ports = ports
   }
 
   /** The entries at hand. Pulls more if there are none. */
@@ -46,21 +46,21 @@ class Intake {
    *  although its entries are not at hand yet. */
   isCaughtUp(): boolean {
     if (this.#pulled !== undefined || !this.reader.isCaughtUp()) return false
-    return !this.#isPulling || this.#idleAt === this.#means.end()
+    return !this.#isPulling || this.#idleAt === this.#ports.end()
   }
 
   #pull(): void {
     this.#isPulling = true
-    this.#idleAt = this.reader.isCaughtUp() ? this.#means.end() : -1
+    this.#idleAt = this.reader.isCaughtUp() ? this.#ports.end() : -1
     const done = (entries: readonly Entry[] | undefined) => {
       this.#isPulling = false
       this.#pulled = entries?.length === 0 ? undefined : entries
-      if (entries !== undefined) this.#means.poke()
+      if (entries !== undefined) this.#ports.poke()
     }
-    this.reader.pull(this.#means.bytesMax()).then(done, (error: unknown) => {
+    this.reader.pull(this.#ports.bytesMax()).then(done, (error: unknown) => {
       // If the reader fails, the next look asks it again.
       done(undefined)
-      this.#means.failed(error)
+      this.#ports.failed(error)
     })
   }
 }
@@ -72,18 +72,18 @@ export interface Portion {
 
 export class Source {
   readonly #log: Log
-  readonly #means: Pick<IntakePorts, 'poke' | 'failed'>
+  readonly #ports: Pick<BufferedReaderPorts, 'poke' | 'failed'>
   /** The main reader's partitions. */
   #partitions: readonly Partition[]
-  #main: Intake
+  #main: BufferedReader
   /** Partitions that the main reader does not read yet. */
-  #late: readonly Partition[] = []
-  #joining: Intake | undefined
+  #joiningPartitions: readonly Partition[] = []
+  #joining: BufferedReader | undefined
   #isJoiningTurn = false
   /** The position of each partition up to which entries were handed out. */
   readonly #reached: number[]
   #rows: 'on' | 'off' | 'catching' = 'on'
-  #catchUp: Intake | undefined
+  #catchUp: BufferedReader | undefined
   #isCatchUpTurn = false
   #bytesMax: number = LIMITS.batchBytesMax
 
@@ -97,7 +97,7 @@ export class Source {
     const { log, partitions, poke, failed } = options
     this.#log = log
     this.#partitions = partitions
-    this.#means = { poke, failed }
+    this.#ports = { poke, failed }
     this.#reached = [...options.from]
     this.#main = this.#open(partitions, options.from)
   }
@@ -105,9 +105,9 @@ export class Source {
   /** Adds partitions, each from its position on. */
   join(partitions: readonly Partition[], from: Positions): void {
     for (const partition of partitions) this.#reached[partition] = from[partition] ?? 0
-    this.#late = [...this.#late, ...partitions]
+    this.#joiningPartitions = [...this.#joiningPartitions, ...partitions]
     this.#joining?.reader.close()
-    this.#joining = this.#open(this.#late, this.#reached)
+    this.#joining = this.#open(this.#joiningPartitions, this.#reached)
     if (this.#rows !== 'catching') return
     // The rows of these partitions must be fetched, too.
     this.#catchUp?.reader.close()
@@ -120,7 +120,7 @@ export class Source {
     covered: Positions,
     room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
   ): Portion | undefined {
-    this.#turn(covered, room)
+    this.#switchReaders(covered, room)
     if (this.#rows === 'on') return this.#live(true)
     const catchUp = room.isFull ? undefined : this.#catchUp
     this.#isCatchUpTurn = !this.#isCatchUpTurn
@@ -130,7 +130,7 @@ export class Source {
 
   /** Notes how many records a save of these entries wrote, and sizes the next batch so that its save will probably write
    *  as many as allowed. A save blocks the thread that acknowledges messages, so it must not be too large. */
-  weigh(entries: readonly Entry[], records: number): void {
+  adjustBatchSize(entries: readonly Entry[], records: number): void {
     const bytes = entries.reduce((sum, { body }) => sum + body.length, 0)
     const fitting = records === 0 ? Infinity : (bytes * LIMITS.batchRecordsMax) / records
     this.#bytesMax = Math.min(LIMITS.batchBytesMax, fitting)
@@ -160,51 +160,54 @@ export class Source {
     return this.#portion(first, rows) ?? this.#portion(second, rows)
   }
 
-  #turn(covered: Positions, room: { readonly isFull: boolean; readonly isHalfEmpty: boolean }): void {
-    if (this.#joining?.isCaughtUp()) this.#join()
+  #switchReaders(
+    covered: Positions,
+    room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
+  ): void {
+    if (this.#joining?.isCaughtUp()) this.#readAllTogether()
     if (this.#rows === 'on' && room.isFull) this.#rows = 'off'
     else if (this.#rows === 'off' && room.isHalfEmpty) {
-      this.#catchUp = this.#open([...this.#partitions, ...this.#late], covered)
+      this.#catchUp = this.#open([...this.#partitions, ...this.#joiningPartitions], covered)
       this.#rows = 'catching'
     } else if (this.#rows === 'catching' && this.#catchUp?.isCaughtUp()) {
       // It has read everything that the main reader has. Positions told which entries to apply in full and which for rows.
       this.#main.reader.close()
-      this.#joined()
+      this.#mergeJoining()
       this.#main = this.#catchUp
       this.#catchUp = undefined
       this.#rows = 'on'
     }
   }
 
-  #portion(intake: Intake, rows: boolean): Portion | undefined {
-    if (intake.peek() === undefined) return undefined
-    const entries = intake.take()
+  #portion(reader: BufferedReader, rows: boolean): Portion | undefined {
+    if (reader.peek() === undefined) return undefined
+    const entries = reader.take()
     for (const { partition, seq } of entries)
       this.#reached[partition] = Math.max(this.#reached[partition] ?? 0, seq)
     return { entries, rows }
   }
 
   /** One reader takes over all partitions, after the entries handed out so far. */
-  #join(): void {
+  #readAllTogether(): void {
     this.#main.reader.close()
-    this.#joined()
+    this.#mergeJoining()
     this.#main = this.#open(this.#partitions, this.#reached)
   }
 
-  #joined(): void {
+  #mergeJoining(): void {
     this.#joining?.reader.close()
     this.#joining = undefined
-    this.#partitions = [...this.#partitions, ...this.#late]
-    this.#late = []
+    this.#partitions = [...this.#partitions, ...this.#joiningPartitions]
+    this.#joiningPartitions = []
   }
 
-  #open(partitions: readonly Partition[], from: Positions): Intake {
+  #open(partitions: readonly Partition[], from: Positions): BufferedReader {
     const end = () => {
       const ends = this.#log.ends()
       return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
     }
-    return new Intake(this.#log.reader(partitions, [...from]), {
-      ...this.#means,
+    return new BufferedReader(this.#log.reader(partitions, [...from]), {
+      ...this.#ports,
       bytesMax: () => this.#bytesMax,
       end,
     })

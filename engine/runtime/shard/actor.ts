@@ -47,18 +47,18 @@ export interface Actor {
   /** The session id announced before `statusSessionId`. */
   formerStatusSessionId: string | undefined
   /** The number of the device's own session in which it announced its current session id. */
-  statusSaidIn: Micros | undefined
+  statusAnnouncedIn: Micros | undefined
   latest: Latest | undefined
   /** Connections of an outside broker that brought messages, used to recognise repeats. */
   origins: Origin[] | undefined
   /** When the device last polled by the DDI, and after how much silence it counts as gone. */
   polling: { readonly at: Millis; readonly timeoutMs: number } | undefined
   /** When progress of an update was last told on the feed. */
-  progressToldAt: Millis | undefined
+  progressPublishedAt: Millis | undefined
   /** The latest progress heard of an update. It is in no record before the job moves (U8). */
-  progressHeard: { readonly id: string; readonly attempt: number; readonly percent: number } | undefined
+  latestProgress: { readonly id: string; readonly attempt: number; readonly percent: number } | undefined
   /** The number of the device's own session in which it reported its current boot id. */
-  bootSaidIn: Micros | undefined
+  bootReportedIn: Micros | undefined
   /** Dead letters in the latest second that had any, so that a flood of them does not load the store. */
   letters: RecentLetters | undefined
   /** Memory of the rules that are judged for the device. Undefined if there are none. */
@@ -86,13 +86,13 @@ export function newActor(device: Device, slot: number): Actor {
     connectionReason: undefined,
     statusSessionId: undefined,
     formerStatusSessionId: undefined,
-    statusSaidIn: undefined,
+    statusAnnouncedIn: undefined,
     latest: undefined,
     origins: undefined,
     polling: undefined,
-    progressToldAt: undefined,
-    progressHeard: undefined,
-    bootSaidIn: undefined,
+    progressPublishedAt: undefined,
+    latestProgress: undefined,
+    bootReportedIn: undefined,
     letters: undefined,
     watch: undefined,
     watchMemory: undefined,

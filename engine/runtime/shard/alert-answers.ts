@@ -6,17 +6,17 @@ import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { alertBody } from '../../domain/alert/body.ts'
 import type { AlertCounts, AlertMatches, AlertsQuery } from '../../ports/alerts.ts'
 import type { Actor, Actors } from './actor.ts'
-import { pendingShown } from './alert-pending.ts'
+import { pendingBodiesOf } from './alert-pending.ts'
 import { pendingRules } from './alert-phases.ts'
-import { alertShown, currentAlert } from './alert-shown.ts'
+import { displayedState, withCurrentValues } from './displayed-alert.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
-interface About {
+interface AlertContext {
   readonly now: Millis
   readonly alerts: ShardAlerts
 }
 
-export function alertsFound(actors: Actors, query: AlertsQuery, about: About): AlertMatches {
+export function findAlerts(actors: Actors, query: AlertsQuery, about: AlertContext): AlertMatches {
   const found: JsonObject[] = []
   const { deviceId } = query
   const only = deviceId === undefined ? undefined : actors.get(deviceId)
@@ -35,14 +35,18 @@ export function alertCounts(within: readonly string[] | undefined, alerts: Shard
   return { ...counts.counts(within), overloaded, overflowing }
 }
 
-function bodiesOf(actor: Actor, { states }: AlertsQuery, { now, alerts }: About): readonly JsonObject[] {
+function bodiesOf(
+  actor: Actor,
+  { states }: AlertsQuery,
+  { now, alerts }: AlertContext,
+): readonly JsonObject[] {
   const { device } = actor
   const shown = (alert: Alert) => {
     const occasion = alerts.occasionAt(actor, device, now)
     return alertBody(
-      currentAlert(actor, alert, occasion),
+      withCurrentValues(actor, alert, occasion),
       device,
-      alertShown(actor, alert, { device, occasion }),
+      displayedState(actor, alert, { device, occasion }),
     )
   }
   const isResolvedWanted = states.includes('resolved')
@@ -54,8 +58,8 @@ function bodiesOf(actor: Actor, { states }: AlertsQuery, { now, alerts }: About)
 }
 
 /** Pending instances, which count their `for_sec`. They are no alerts yet, so they have no id. */
-function pendingBodies(actor: Actor, { now }: Pick<About, 'now'>): readonly JsonObject[] {
+function pendingBodies(actor: Actor, { now }: Pick<AlertContext, 'now'>): readonly JsonObject[] {
   const { device, watch } = actor
   if (watch === undefined) return []
-  return pendingRules(actor, now).flatMap((rule) => pendingShown(watch, rule, device))
+  return pendingRules(actor, now).flatMap((rule) => pendingBodiesOf(watch, rule, device))
 }

@@ -13,9 +13,9 @@ import type { Notice as SavedNotice } from '../../ports/notices.ts'
 import { type RowPlace, versionOf } from './history-rows.ts'
 
 /** Collects the effects of a move. */
-interface AlertOutlet {
+interface AlertEffectSink {
   readonly feed: FeedEvent[]
-  remember(row: HistoryRow, event: AlertEvent): void
+  addTimelineRow(row: HistoryRow, event: AlertEvent): void
   notify(notice: SavedNotice): void
 }
 
@@ -31,7 +31,7 @@ export function performAlertMove(
     place,
     shown,
   }: {
-    readonly open: AlertOutlet
+    readonly open: AlertEffectSink
     readonly device: Device
     readonly before: Device | undefined
     readonly now: Millis
@@ -49,7 +49,7 @@ export function performAlertMove(
   const body = alertBody(alert, device, how)
   open.feed.push({ kind: 'alert', event: name, deviceId, at: now, alert: body })
   const { comments: _, ...told } = body
-  open.remember(
+  open.addTimelineRow(
     {
       deviceId,
       kind: 'alert',

@@ -21,10 +21,10 @@ import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { Actor } from './actor.ts'
+import { AlertCapacity } from './alert-capacity.ts'
 import { AlertEffort } from './alert-effort.ts'
-import { tellPending } from './alert-pending.ts'
+import { publishPending } from './alert-pending.ts'
 import { sightOf } from './alert-phases.ts'
-import { AlertRoom } from './alert-room.ts'
 
 export interface AlertJudgingPorts {
   readonly book: () => RuleBook | undefined
@@ -42,49 +42,49 @@ export interface AlertJudgingPorts {
 }
 
 /** Keeps the result of a judgement like that of any other decision. */
-export interface AlertDeciding {
+export interface AlertDecisions {
   deviceOf(actor: Actor): Device
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): unknown
-  tell(events: readonly FeedEvent[]): void
+  publish(events: readonly FeedEvent[]): void
 }
 
 const NO_EVENTS: ReadonlySet<number> = new Set()
 
 export class AlertJudging {
   readonly #ports: AlertJudgingPorts
-  readonly #room: AlertRoom
+  readonly #capacity: AlertCapacity
   readonly effort: AlertEffort
 
   constructor(ports: AlertJudgingPorts) {
     this.#ports = ports
     this.effort = new AlertEffort(ports.ticks)
-    this.#room = new AlertRoom(ports.openMax, ports.open)
+    this.#capacity = new AlertCapacity(ports.openMax, ports.open)
   }
 
   /** How many devices wait for room although a condition is true on them. */
   get waiting(): number {
-    return this.#room.waiting
+    return this.#capacity.waiting
   }
 
   /** Called when the open proposal is settled: its alerts now count as open. */
   settled(): void {
-    this.#room.settled()
+    this.#capacity.settled()
   }
 
   forget(actor: Actor): void {
-    this.#room.leave(actor)
+    this.#capacity.stopWaiting(actor)
   }
 
   /** Makes as many of the waiting devices due as there is room for. */
   wake(reschedule: (actor: Actor) => void): void {
-    this.#room.wake(reschedule)
+    this.#capacity.wake(reschedule)
   }
 
   judge(
     actor: Actor,
     rules: readonly number[],
     {
-      at: moment,
+      at: eventAt,
       isNew,
       events = NO_EVENTS,
       value = null,
@@ -96,18 +96,18 @@ export class AlertJudging {
       readonly value?: Json
       readonly keepsCount?: boolean
     },
-    decisions: AlertDeciding,
+    decisions: AlertDecisions,
   ): void {
     const { watch } = actor
     if (watch === undefined) return
-    const at = judgedFrom(actor, moment)
+    const at = judgementTime(actor, eventAt)
     actor.isDirty = true
     const device = decisions.deviceOf(actor)
     const occasion = { ...this.occasion(actor, device, { at, events, value }), watch, keepsCount }
     this.effort.begin(rules.length)
     // by J1
     if (isNew)
-      tellPending({ actor, watch, rules, at, decisions }, () => {
+      publishPending({ actor, watch, rules, at, decisions }, () => {
         const judgement = judgeRules(rules, device.alerts, occasion)
         this.#keep(actor, device, { judgement, at }, decisions)
       })
@@ -116,10 +116,10 @@ export class AlertJudging {
     this.#ports.judged(actor, toMillis(at))
   }
 
-  judgeAll(actor: Actor, moment: Micros, decisions: AlertDeciding): void {
+  judgeAll(actor: Actor, eventAt: Micros, decisions: AlertDecisions): void {
     const book = this.#ports.book()
     if (book === undefined) return
-    const at = judgedFrom(actor, moment)
+    const at = judgementTime(actor, eventAt)
     const { watch } = actor
     const device = decisions.deviceOf(actor)
     const reasonOf = (rule: Alert['ruleId']) => book.reasonOf(rule, device)
@@ -132,9 +132,9 @@ export class AlertJudging {
     const occasion = this.occasion(actor, device, { at })
     this.effort.begin(watch.fit.rules.length)
     const rules = [...watch.fit.rules.keys()]
-    tellPending({ actor, watch, rules, at, decisions }, () => {
+    publishPending({ actor, watch, rules, at, decisions }, () => {
       const judgement = judgeAll(device.alerts, { ...occasion, watch, reasonOf })
-      if (!judgement.isHeldBack) this.#room.leave(actor)
+      if (!judgement.isHeldBack) this.#capacity.stopWaiting(actor)
       this.#keep(actor, device, { judgement, at }, decisions)
     })
     this.effort.end()
@@ -145,12 +145,12 @@ export class AlertJudging {
     actor: Actor,
     device: Device,
     { judgement, at }: { readonly judgement: Judgement; readonly at: Micros },
-    decisions: AlertDeciding,
+    decisions: AlertDecisions,
   ): void {
     const { moves, isHeldBack } = judgement
-    this.#room.judged(actor, isHeldBack)
+    this.#capacity.judged(actor, isHeldBack)
     if (judgement.alerts === device.alerts) return
-    this.#room.fired(moves.filter(({ event }) => event === 'fired').length)
+    this.#capacity.fired(moves.filter(({ event }) => event === 'fired').length)
     const alerts = withMemosOf(judgement.alerts, (id) => this.#ports.book()?.ruleOf(id) !== undefined)
     const effects = moves.map((move) => ({ kind: 'alert_moved', move }) as const)
     decisions.follow(
@@ -178,7 +178,7 @@ export class AlertJudging {
       now: at,
       silences: book()?.silences ?? [],
       isUpdating: isUpdating(device.firmware),
-      hasRoom: this.#room.left > 0,
+      hasRoom: this.#capacity.free > 0,
       keepsCount: false,
       events,
       eventValue: value,
@@ -188,7 +188,7 @@ export class AlertJudging {
 }
 
 /** by J2 */
-function judgedFrom(actor: Actor, at: Micros): Micros {
+function judgementTime(actor: Actor, at: Micros): Micros {
   if (at > actor.judgedAt) actor.judgedAt = at
   return Micros(actor.judgedAt)
 }

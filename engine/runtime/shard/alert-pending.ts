@@ -16,12 +16,12 @@ interface Judging {
   readonly at: Micros
   readonly decisions: {
     deviceOf(actor: Actor): Device
-    tell(events: readonly FeedEvent[]): void
+    publish(events: readonly FeedEvent[]): void
   }
 }
 
 /** Runs `judge`, and tells the feed which of the rules became pending by it. */
-export function tellPending({ actor, watch, rules, at, decisions }: Judging, judge: () => void): void {
+export function publishPending({ actor, watch, rules, at, decisions }: Judging, judge: () => void): void {
   const now = toMillis(at)
   const counting = () => {
     const { alerts } = decisions.deviceOf(actor)
@@ -32,15 +32,15 @@ export function tellPending({ actor, watch, rules, at, decisions }: Judging, jud
   const fresh = counting().filter((rule) => !before.includes(rule))
   if (fresh.length === 0) return
   const device = decisions.deviceOf(actor)
-  decisions.tell(
+  decisions.publish(
     fresh
-      .flatMap((rule) => pendingShown(watch, rule, device))
+      .flatMap((rule) => pendingBodiesOf(watch, rule, device))
       .map((alert) => ({ kind: 'alert', event: 'alert.pending', deviceId: device.id, at: now, alert })),
   )
 }
 
 /** The pending instance of a rule as users see it. Empty if the actor has no such rule. */
-export function pendingShown(watch: Watch, rule: number, device: Device): readonly JsonObject[] {
+export function pendingBodiesOf(watch: Watch, rule: number, device: Device): readonly JsonObject[] {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) return []
   const since = compiled.roots.map((_, root) => watch.since(rule, root))

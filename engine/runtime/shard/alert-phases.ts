@@ -9,7 +9,7 @@ import type { MetricValue } from '../../domain/alert/watch-memory.ts'
 import { flapsUntil } from '../../domain/device/flapping.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
-import type { CountedAlert } from './kept-alert-counts.ts'
+import type { CountedAlert } from './alert-counters.ts'
 
 const NO_RULES: readonly number[] = []
 const NO_ALERTS: readonly CountedAlert[] = []

@@ -9,7 +9,7 @@ import { unreachable } from '../../domain/unreachable.ts'
 import type { KeptCommandsQuery, Metric } from '../../ports/engine.ts'
 import type { Positions } from '../../ports/log.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
-import { alertCounts, alertsFound } from './alert-answers.ts'
+import { alertCounts, findAlerts } from './alert-answers.ts'
 import { talliesOf, toFirmwareState } from './job-answers.ts'
 import type { Answer, Answers, Ask, Child } from './protocol.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
@@ -59,7 +59,7 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet, reached }
         return command === undefined ? [] : [{ deviceId, command }]
       })
     case 'alerts':
-      return alertsFound(actors, ask.query, { now, alerts })
+      return findAlerts(actors, ask.query, { now, alerts })
     case 'alert_counts':
       return alertCounts(ask.within, alerts)
     case 'fleet_counts':

@@ -6,7 +6,7 @@ import type { Wants } from '../../ports/feed.ts'
 import type { Actor, Actors } from './actor.ts'
 import type { MutableCounts } from './counts.ts'
 import type { Decisions } from './decisions.ts'
-import type { Open } from './proposal.ts'
+import type { OpenProposal } from './proposal.ts'
 import type { ShardSettings } from './protocol.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
@@ -16,7 +16,7 @@ export interface Batch {
   readonly actors: Actors
   readonly columns: Columns
   readonly history: HistoryColumns
-  readonly open: Open
+  readonly open: OpenProposal
   readonly counts: MutableCounts
   readonly horizon: Millis
   readonly wants: Wants
@@ -25,5 +25,5 @@ export interface Batch {
   /** Computes the actor's deadline again after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
   /** Sends the device again what a previous owner may not have sent. */
-  readonly sayAgain: (actor: Actor) => void
+  readonly resend: (actor: Actor) => void
 }

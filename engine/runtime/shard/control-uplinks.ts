@@ -33,7 +33,7 @@ export function packDelivered(payload: DeliveredPayload): Uint8Array {
 
 export function applyDelivered(actor: Actor, incoming: Incoming, batch: Batch): void {
   // An acknowledgement does not count as a publish, so it is no sign of life.
-  batch.open.wasSilent = true
+  batch.open.isNoSignOfLife = true
   if (!incoming.isNew) return
   // Written by packDelivered.
   const payload = packr.unpack(incoming.item.payload) as DeliveredPayload

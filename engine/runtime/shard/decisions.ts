@@ -10,17 +10,17 @@ import { transition } from '../../domain/device/transition.ts'
 import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import { type Actor, isReachable, otaWayOf, toView, wayOf } from './actor.ts'
-import { alertShown } from './alert-shown.ts'
-import type { Open, RequestResult } from './proposal.ts'
+import { displayedState } from './displayed-alert.ts'
+import type { OpenProposal, RequestResult } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
 export class Decisions {
-  readonly #open: Open
+  readonly #open: OpenProposal
   readonly #now: Millis
   readonly #alerts: ShardAlerts
 
   /** `now`: the latest time known. */
-  constructor(open: Open, now: Millis, alerts: ShardAlerts) {
+  constructor(open: OpenProposal, now: Millis, alerts: ShardAlerts) {
     this.#alerts = alerts
     this.#open = open
     this.#now = now
@@ -38,15 +38,15 @@ export class Decisions {
   }
 
   /** Adds events to the feed that need no save. */
-  tell(events: readonly FeedEvent[]): void {
+  publish(events: readonly FeedEvent[]): void {
     this.#open.feed.push(...events)
   }
 
   /** Keeps the outcome of a decision. `before` is undefined for a new device. */
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): RequestResult {
-    const told = this.#keep(actor, before, outcome, now)
-    if (told.refusal === undefined && !told.isForgotten) this.send(actor, now)
-    return told
+    const result = this.#keep(actor, before, outcome, now)
+    if (result.refusal === undefined && !result.isForgotten) this.send(actor, now)
+    return result
   }
 
   /** Sends the commands that are due. The latest time known decides whether a command has expired, because an old message
@@ -77,16 +77,24 @@ export class Decisions {
   #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): RequestResult {
     const relay = actor.relay === undefined ? undefined : device.parentId
     const view = () => toView(actor, now, device)
-    const shown = (alert: Alert) =>
-      alertShown(actor, alert, { device, occasion: this.#alerts.occasionAt(actor, device, now) })
+    const stateOf = (alert: Alert) =>
+      displayedState(actor, alert, { device, occasion: this.#alerts.occasionAt(actor, device, now) })
     const via = wayOf(actor)?.via
-    const changed = { before, device, view, via, otaVia: otaWayOf(actor)?.via, relay, alertShown: shown }
-    const told = this.#open.perform(effects, changed, now)
-    if (device !== before && told.refusal === undefined) {
+    const changed = {
+      before,
+      device,
+      view,
+      via,
+      otaVia: otaWayOf(actor)?.via,
+      relay,
+      displayedState: stateOf,
+    }
+    const result = this.#open.perform(effects, changed, now)
+    if (device !== before && result.refusal === undefined) {
       this.#open.devices.set(device.id, device)
       if (before !== undefined) this.#alerts.changed(actor, { before, effects, now }, this)
     }
-    if (told.isForgotten) this.#open.forget(device.id)
-    return told
+    if (result.isForgotten) this.#open.forget(device.id)
+    return result
   }
 }

@@ -41,8 +41,8 @@ export function applyDescription(
   const session = isDirect ? actor.session?.number : undefined
   // A restart ends all connections. So this status is from before the restart: it was not acknowledged and came again.
   const isOld = boot === 'changed' && bootId === formerBootId
-  if (isOld && session !== undefined && session === actor.bootSaidIn) return
-  if (bootId !== undefined) actor.bootSaidIn = session
+  if (isOld && session !== undefined && session === actor.bootReportedIn) return
+  if (bootId !== undefined) actor.bootReportedIn = session
   batch.decisions.decide(
     actor,
     { kind: 'described', report: { version, sha256, bootId, boot, mayBeOld, session } },
@@ -68,12 +68,12 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
   }
   const isProgress = said.progress !== undefined && job?.isGranted === true && isOfAttempt(said, job)
   if (isProgress)
-    actor.progressHeard = { id: said.deploymentId, attempt: attemptOf(job), percent: said.progress }
-  if (!isProgress || (actor.progressToldAt ?? 0) + LIMITS.otaProgressMs > now) {
+    actor.latestProgress = { id: said.deploymentId, attempt: attemptOf(job), percent: said.progress }
+  if (!isProgress || (actor.progressPublishedAt ?? 0) + LIMITS.otaProgressMs > now) {
     batch.counts.ignored++
     return
   }
-  actor.progressToldAt = now
+  actor.progressPublishedAt = now
   batch.counts.stored++
   batch.open.feed.push({
     kind: 'job',
@@ -86,9 +86,9 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
 }
 
 /** The last progress heard of the job's current attempt, if any. */
-function progressOf({ progressHeard: heard }: Actor, job: Job | undefined): number | undefined {
-  if (heard === undefined || job === undefined || heard.id !== job.plan.deploymentId) return undefined
-  return heard.attempt === attemptOf(job) ? heard.percent : undefined
+function progressOf({ latestProgress: latest }: Actor, job: Job | undefined): number | undefined {
+  if (latest === undefined || job === undefined || latest.id !== job.plan.deploymentId) return undefined
+  return latest.attempt === attemptOf(job) ? latest.percent : undefined
 }
 
 function isOfAttempt({ attempt }: OtaReport, job: Job): boolean {

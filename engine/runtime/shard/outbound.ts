@@ -37,7 +37,7 @@ export function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
 }
 
 /** Whether the message should still be sent. A command may have been answered, cancelled or expired in the same batch. */
-export function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
+export function isStillDue({ confirms }: Outbound, device: Device | undefined): boolean {
   if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
   return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')
 }

@@ -21,7 +21,7 @@ export function unmetBy(actor: Actor, device: Device = actor.device): readonly D
 }
 
 /** Whether to decline a place that was just given, because the device no longer meets the preconditions. */
-export function declines(actor: Actor | undefined, device: Device, request: DeviceRequest): boolean {
+export function declinesGrant(actor: Actor | undefined, device: Device, request: DeviceRequest): boolean {
   if (actor === undefined || request.kind !== 'ota_grant') return false
   const job = jobOf(device.firmware, request.deploymentId)
   return job?.plan.preconditions !== undefined && unmetBy(actor, device).includes(request.deploymentId)

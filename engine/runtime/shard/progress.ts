@@ -22,7 +22,7 @@ export function newProgress(): Progress {
   return new Float64Array(new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT)).fill(NOWHERE)
 }
 
-export function enter(progress: Progress, { partition, seq }: Entry): void {
+export function enterEntry(progress: Progress, { partition, seq }: Entry): void {
   progress[PARTITION] = partition
   progress[SEQ] = seq
 }
@@ -33,7 +33,7 @@ export function begin(progress: Progress, index: number): void {
 }
 
 /** Notes that no message is being worked on. */
-export function leave(progress: Progress): void {
+export function clearProgress(progress: Progress): void {
   progress[PARTITION] = NOWHERE
 }
 

@@ -19,10 +19,10 @@ import { performAlertMove } from './alert-effects.ts'
 import { toDeadLetter, unreadableRest } from './dead-letters.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import type { Incoming } from './incoming.ts'
-import { toSave } from './kept.ts'
 import { jobRow } from './ota-effects.ts'
-import { clearDesired, isStillMeant, toOutbound } from './outbound.ts'
+import { clearDesired, isStillDue, toOutbound } from './outbound.ts'
 import type { OtaOutbound, Outbound, Position, Proposal, Reply } from './protocol.ts'
+import { toSave } from './stored-parts.ts'
 
 /** A device after an event. `before` is the device before it, undefined if it is new. */
 export interface DeviceChange {
@@ -36,7 +36,7 @@ export interface DeviceChange {
   readonly otaVia: DeviceId | undefined
   /** The gateway that is connected and speaks for it. */
   readonly relay: DeviceId | undefined
-  readonly alertShown: (alert: Alert) => DisplayedState
+  readonly displayedState: (alert: Alert) => DisplayedState
 }
 
 /** Result of a request, for its caller. */
@@ -57,7 +57,7 @@ interface Moment {
   via: DeviceId | undefined
 }
 
-export interface Open {
+export interface OpenProposal {
   /** The next record of each device that changes. */
   readonly devices: Map<DeviceId, Device>
   /** Devices that were forgotten. One that is also in `devices` was registered again since. */
@@ -66,13 +66,13 @@ export interface Open {
   readonly feed: FeedEvent[]
   rows: boolean
   /** Set by a message that is no sign of life, and reset before each message. */
-  wasSilent: boolean
+  isNoSignOfLife: boolean
   /** Why the current message was parked, if it was. */
   parkedFor: string | undefined
   /** False while the device has as many dead letters as it may have in one second. */
   mayPark: boolean
   /** Sets when, where in the log and through which gateway the following effects happen. */
-  enter(at: number, place: number | undefined, via: DeviceId | undefined): void
+  setMoment(at: number, place: number | undefined, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Position[]
   park(incoming: Incoming, reason: string, detail: string): void
@@ -82,7 +82,7 @@ export interface Open {
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
   /** Adds a row of the timeline. It is saved together with the changed record that it follows from. */
-  remember(row: HistoryRow, event: TimelineEvent): void
+  addTimelineRow(row: HistoryRow, event: TimelineEvent): void
   /** Adds an entry of the audit. It is saved together with what it reports. */
   audit(row: WrittenRow): void
   /** Adds a notice for the leader. It is saved together with the decision that it follows from. */
@@ -97,7 +97,7 @@ export interface Open {
 export function openProposal(
   settled: (id: DeviceId) => Device | undefined,
   timelineWant: Want = NO_WANTS.timeline,
-): Open {
+): OpenProposal {
   const reached = new Map<Partition, number>()
   const applied = new Map<Partition, number>()
   const deadLetters: DeadLetter[] = []
@@ -109,16 +109,16 @@ export function openProposal(
   const moment: Moment = { at: 0, place: undefined, rows: 0, via: undefined }
   const history: WrittenRow[] = []
   const notices: Notice[] = []
-  const open: Open = {
+  const open: OpenProposal = {
     devices: new Map(),
     gone: new Set(),
     replies: [],
     feed: [],
     rows: true,
-    wasSilent: false,
+    isNoSignOfLife: false,
     parkedFor: undefined,
     mayPark: true,
-    enter(at, place, via) {
+    setMoment(at, place, via) {
       moment.at = at
       moment.place = place
       moment.rows = 0
@@ -144,7 +144,7 @@ export function openProposal(
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
     },
-    remember(readable, event) {
+    addTimelineRow(readable, event) {
       // Formatted here, because text crosses to the host for less than an object does.
       const row = writtenRow(readable)
       const { deviceId, at } = row
@@ -155,10 +155,10 @@ export function openProposal(
     audit: (row) => void history.push(row),
     notify: (notice) => void notices.push(notice),
     perform(effects, changed, now) {
-      const told: RequestResult = { refusal: undefined, command: undefined, isForgotten: false }
+      const result: RequestResult = { refusal: undefined, command: undefined, isForgotten: false }
       for (const effect of effects)
-        performOne(effect, { open, outbound, ota, cuts, ended, moment, changed, now, told })
-      return told
+        performOne(effect, { open, outbound, ota, cuts, ended, moment, changed, now, result })
+      return result
     },
     forget(deviceId) {
       open.devices.delete(deviceId)
@@ -178,7 +178,7 @@ export function openProposal(
       history,
       notices,
       replies: open.replies,
-      outbound: outbound.filter((each) => isStillMeant(each, open.devices.get(each.deviceId))),
+      outbound: outbound.filter((each) => isStillDue(each, open.devices.get(each.deviceId))),
       ota,
       cuts,
       ended,
@@ -189,7 +189,7 @@ export function openProposal(
 }
 
 interface Performing {
-  readonly open: Open
+  readonly open: OpenProposal
   readonly outbound: Outbound[]
   readonly ota: OtaOutbound[]
   readonly cuts: DeviceId[]
@@ -197,12 +197,12 @@ interface Performing {
   readonly moment: Moment
   readonly changed: DeviceChange
   readonly now: Millis
-  readonly told: RequestResult
+  readonly result: RequestResult
 }
 
 function performOne(
   effect: Effect,
-  { open, outbound, ota, cuts, ended, moment, changed, now, told }: Performing,
+  { open, outbound, ota, cuts, ended, moment, changed, now, result }: Performing,
 ): void {
   const { device, before } = changed
   const { id: deviceId } = device
@@ -213,7 +213,7 @@ function performOne(
       if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
       return
     case 'forget':
-      told.isForgotten = true
+      result.isForgotten = true
       return
     case 'end_sessions':
       ended.push(deviceId)
@@ -221,26 +221,26 @@ function performOne(
     case 'announce':
       open.feed.push({ kind: 'device', event: effect.event, at: now, view: changed.view() })
       if (effect.event !== 'device.updated')
-        open.remember(statusRow(before, device, { ...effect, now }), effect.event)
+        open.addTimelineRow(statusRow(before, device, { ...effect, now }), effect.event)
       return
     case 'publish':
       outbound.push(...toOutbound(effect, changed, moment.via))
       return
     case 'shadow_changed':
       open.feed.push({ kind: 'shadow', event: 'shadow.updated', deviceId, at: now, change: effect.change })
-      open.remember(shadowRow(deviceId, effect.change), 'shadow.updated')
+      open.addTimelineRow(shadowRow(deviceId, effect.change), 'shadow.updated')
       return
     case 'command_moved': {
       const row = moment.rows++
       open.feed.push({ kind: 'command', event: 'command.status', deviceId, at: now, command: effect.command })
-      open.remember(commandRow(deviceId, effect.command, { ...moment, row }), 'command.status')
+      open.addTimelineRow(commandRow(deviceId, effect.command, { ...moment, row }), 'command.status')
       return
     }
     case 'job_moved': {
       const { job, previous } = effect
       const row = moment.rows++
       open.feed.push({ kind: 'job', event: 'deployment.device', deviceId, at: now, job, previous })
-      open.remember(jobRow(deviceId, effect, { ...moment, row, now }), 'deployment.device')
+      open.addTimelineRow(jobRow(deviceId, effect, { ...moment, row, now }), 'deployment.device')
       return
     }
     case 'ota':
@@ -248,15 +248,15 @@ function performOne(
       return
     case 'alert_moved':
       performAlertMove(effect, {
-        ...{ open, device, before, now, shown: changed.alertShown },
+        ...{ open, device, before, now, shown: changed.displayedState },
         place: { ...moment, row: moment.rows++ },
       })
       return
     case 'answer':
-      told.command = effect.command
+      result.command = effect.command
       return
     case 'refuse':
-      told.refusal = effect
+      result.refusal = effect
       return
     default:
       unreachable(effect)

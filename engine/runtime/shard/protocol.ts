@@ -136,7 +136,7 @@ export interface WorkTask {
    *  continues the current sweep. */
   readonly sweep: Millis | 'behind' | 'rest' | undefined
   /** Devices for which this owner may not have sent everything. */
-  readonly unsaid: readonly DeviceId[]
+  readonly unsent: readonly DeviceId[]
   /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
   /** Leaps of the clock. Timers of firmware jobs do not count them. */

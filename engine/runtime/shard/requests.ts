@@ -16,7 +16,7 @@ import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Actor, newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, placeOf } from './incoming.ts'
-import { declines } from './preconditions.ts'
+import { declinesGrant } from './preconditions.ts'
 import type { Reply } from './protocol.ts'
 
 /** Payload of a `request` item. */
@@ -38,18 +38,18 @@ export function packRequest(payload: RequestPayload): Uint8Array {
 }
 
 /** Refuses a request that the log would not return unchanged: msgpackr renames the key `__proto__`. */
-export function unkeepable(request: DeviceRequest): EngineRefusal | undefined {
+export function refuseUnstorable(request: DeviceRequest): EngineRefusal | undefined {
   if (request.kind === 'desire') {
     const errors = checkState(request.patch)
     return errors.length === 0 ? undefined : refuseState(errors)
   }
-  if (request.kind !== 'command' || !holdsProto(request.wish.data ?? {})) return undefined
+  if (request.kind !== 'command' || !hasProtoKey(request.wish.data ?? {})) return undefined
   const errors = [{ path: '/data', code: 'WRONG_FORMAT', message: 'holds a key that cannot be kept' }]
   return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message: 'data cannot be kept', errors } }
 }
 
 /** Goes level by level instead of recursing, because the sender decides the depth. */
-function holdsProto(data: JsonObject): boolean {
+function hasProtoKey(data: JsonObject): boolean {
   for (let level: readonly Json[] = [data]; level.length > 0; ) {
     const objects = level.filter((value) => typeof value === 'object' && value !== null)
     if (objects.some((object) => Object.hasOwn(object, '__proto__'))) return true
@@ -71,7 +71,7 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // The limit is for the whole fleet. Each shard checks it for itself, because it holds its devices in memory.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
-  const isDeclined = before !== undefined && declines(actor, before, wish.request)
+  const isDeclined = before !== undefined && declinesGrant(actor, before, wish.request)
   const outcome = isFull
     ? undefined
     : isDeclined
@@ -86,19 +86,19 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
   // Set first, because the effects below depend on the device being reachable.
   if (own !== undefined && wish.request.kind === 'ddi') own.polling = pollingOf(own, wish.request.act, now)
   const device = outcome.device
-  const told = batch.decisions.follow(actor ?? newActor(device, NO_SLOT), before, outcome, now)
+  const result = batch.decisions.follow(actor ?? newActor(device, NO_SLOT), before, outcome, now)
   const after = batch.open.devices.get(device.id) ?? device
   const { requestId } = wish
   const reply: Reply =
-    told.refusal === undefined
+    result.refusal === undefined
       ? {
           requestId,
           kind: 'done',
           view: toView(actor ?? newActor(after, NO_SLOT), now, after),
-          command: told.command,
+          command: result.command,
           shadow: wish.request.kind === 'desire' ? after.shadow : undefined,
         }
-      : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
+      : { requestId, kind: 'refused', code: result.refusal.code, detail: result.refusal.detail }
   conclude(batch, { wish, incoming }, reply)
   return own
 }

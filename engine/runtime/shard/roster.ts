@@ -7,10 +7,10 @@ import type { StoredDevice } from '../../ports/store.ts'
 import { type Actor, type Actors, newActor, restoreVitals } from './actor.ts'
 import type { ActorDeadlines } from './actor-deadlines.ts'
 import { Compactor } from './compact.ts'
-import { decodeParts } from './kept.ts'
-import type { Open } from './proposal.ts'
+import type { OpenProposal } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 import type { ShardFleet } from './shard-fleet.ts'
+import { decodeParts } from './stored-parts.ts'
 
 /** The parts that are told about every change of an actor. */
 interface Followers {
@@ -40,7 +40,7 @@ export class Roster {
   }
 
   /** The actor for a message to this device, as the open batch leaves it. */
-  of(id: DeviceId, open: Open): Actor | undefined {
+  of(id: DeviceId, open: OpenProposal): Actor | undefined {
     const known = open.gone.has(id)
       ? this.#newcomerFor(open.devices.get(id))
       : (this.actors.get(id) ?? this.#newcomers.get(id))
@@ -53,7 +53,7 @@ export class Roster {
   }
 
   /** Called when the batch's proposal is saved: actors get its records. */
-  settle(open: Open, now: Millis): void {
+  settle(open: OpenProposal, now: Millis): void {
     for (const id of open.gone) this.#forget(id)
     for (const device of open.devices.values()) {
       const known = this.actors.get(device.id) ?? this.#newcomerFor(device)

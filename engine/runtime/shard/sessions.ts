@@ -60,7 +60,7 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   const slot = slotOf(incoming.item)
   cutAgain(actor, incoming, batch)
   // A new connection of its gateway is no sign of life of the device.
-  if (slot === 'relay') batch.open.wasSilent = true
+  if (slot === 'relay') batch.open.isNoSignOfLife = true
   // Counts sessions of an earlier run, too, because a restart of the service must not end a device's flapping.
   else actor.connects = countConnect(actor.connects, Micros(number))
   const isOver = number < batch.shard.bootAt
@@ -96,13 +96,13 @@ function endIfRevoked(actor: Actor, incoming: Incoming, batch: Batch): void {
   if (!isVoid(actor.session, device) || device.status === 'decommissioned') return
   if (incoming.isNew)
     batch.decisions.follow(actor, device, { device, effects: [{ kind: 'end_sessions' }] }, timeOf(incoming))
-  else batch.sayAgain(actor)
+  else batch.resend(actor)
 }
 
 /** Returns whether the connection that counts for the device has changed. */
 export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): boolean {
   // The end of a connection is no sign of life.
-  batch.open.wasSilent = true
+  batch.open.isNoSignOfLife = true
   const { number, cause } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   // The number of an assumed session is a time at which it existed. It means the session that had begun by then.
@@ -121,7 +121,7 @@ export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): b
 
 /** The session is subscribed to commands or messages about firmware from now on, so what waits is sent. */
 export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): void {
-  batch.open.wasSilent = true
+  batch.open.isNoSignOfLife = true
   const { number, takes = { commands: true, ota: false } } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   const session = actor[slot]
@@ -144,7 +144,7 @@ export function calmsAt({ connects }: Actor, since: number): number {
 }
 
 /** Tells the feed that the device's connection or flapping changed. No other event does. */
-export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
+export function publishConnection(actor: Actor, now: Millis, batch: Batch): void {
   const view = toView(actor, now, batch.decisions.deviceOf(actor))
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }

@@ -15,13 +15,13 @@ import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { StoredReport } from '../../domain/telemetry/report.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
+import { AlertCounters } from './alert-counters.ts'
 import type { AlertEffort } from './alert-effort.ts'
-import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
-import { type AlertDeciding, AlertJudging, type AlertJudgingPorts } from './alert-judging.ts'
+import { type AlertDecisions, AlertJudging, type AlertJudgingPorts } from './alert-judging.ts'
 import { countedAlerts, latestOf } from './alert-phases.ts'
-import { KeptFleetCounts } from './fleet-counts.ts'
+import { type AlertTrigger, eventLeaves } from './alert-triggers.ts'
+import { FleetCounters } from './fleet-counters.ts'
 import type { Incoming } from './incoming.ts'
-import { KeptAlertCounts } from './kept-alert-counts.ts'
 
 interface ShardAlertsPorts extends Omit<AlertJudgingPorts, 'book' | 'open' | 'judged'> {
   readonly reschedule: (actor: Actor) => void
@@ -39,9 +39,9 @@ export class ShardAlerts {
   readonly #overloaded = new Set<string>()
   /** Actors whose rules still come from an earlier book (A2). */
   readonly #outdated = new Set<Actor>()
-  readonly #counts = new KeptAlertCounts()
+  readonly #counts = new AlertCounters()
   readonly #judging: AlertJudging
-  readonly #fleet = new KeptFleetCounts()
+  readonly #fleet = new FleetCounters()
 
   constructor(ports: ShardAlertsPorts) {
     this.#ports = ports
@@ -73,7 +73,7 @@ export class ShardAlerts {
   }
 
   /** How many alerts are in which state. */
-  get counts(): KeptAlertCounts {
+  get counts(): AlertCounters {
     return this.#counts
   }
 
@@ -155,7 +155,7 @@ export class ShardAlerts {
   }
 
   /** Takes in a stored report. As long as no condition changes, this costs only comparisons. */
-  telemetry(actor: Actor, reported: StoredReport, incoming: Incoming, decisions: AlertDeciding): void {
+  telemetry(actor: Actor, reported: StoredReport, incoming: Incoming, decisions: AlertDecisions): void {
     const { watch } = actor
     if (watch === undefined) return
     const { receivedAt } = incoming.item
@@ -169,8 +169,8 @@ export class ShardAlerts {
   }
 
   /** Called when something happened that rules may wait for. */
-  happened(actor: Actor, what: AlertHappening, incoming: Incoming, decisions: AlertDeciding): void {
-    this.#happened(actor, what, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
+  triggered(actor: Actor, trigger: AlertTrigger, incoming: Incoming, decisions: AlertDecisions): void {
+    this.#triggered(actor, trigger, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
   }
 
   /** Called when a decision changed the device, because its rules or their conditions may have changed, too. */
@@ -181,7 +181,7 @@ export class ShardAlerts {
       effects,
       now,
     }: { readonly before: Device; readonly effects: readonly Effect[]; readonly now: Millis },
-    decisions: AlertDeciding,
+    decisions: AlertDecisions,
   ): void {
     const device = decisions.deviceOf(actor)
     // An actor that exists for one request only is no device of the shard yet.
@@ -190,9 +190,9 @@ export class ShardAlerts {
     const moment = { at: Micros(now * 1_000), isNew: true }
     for (const effect of effects)
       if (effect.kind === 'command_moved')
-        this.#happened(actor, { kind: 'command', command: effect.command }, moment, decisions)
+        this.#triggered(actor, { kind: 'command', command: effect.command }, moment, decisions)
       else if (effect.kind === 'job_moved' && effect.job.status !== effect.previous)
-        this.#happened(actor, { kind: 'job', job: effect.job }, moment, decisions)
+        this.#triggered(actor, { kind: 'job', job: effect.job }, moment, decisions)
       else if (effect.kind === 'alert_moved' && effect.by !== undefined && actor.watch !== undefined)
         actor.watch.deadline = 0
     const isMember =
@@ -210,7 +210,7 @@ export class ShardAlerts {
   }
 
   /** Called when the device's record or connection changed. */
-  record(actor: Actor, now: Millis, decisions: AlertDeciding): void {
+  record(actor: Actor, now: Millis, decisions: AlertDecisions): void {
     const rules = this.watchOf(actor, now)?.fit.rulesOfRecord ?? NO_RULES
     if (rules.length > 0)
       this.#judging.judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
@@ -223,7 +223,7 @@ export class ShardAlerts {
   }
 
   /** Judges the actor's rules if they are due. Called by the sweep. */
-  sweep(actor: Actor, now: Millis, decisions: AlertDeciding): void {
+  sweep(actor: Actor, now: Millis, decisions: AlertDecisions): void {
     // by A1
     if (!this.#isCaughtUp || this.dueAt(actor, decisions.deviceOf(actor)) > now) return
     this.watchOf(actor, now)
@@ -241,19 +241,19 @@ export class ShardAlerts {
     if (actor.slot >= 0) this.#counts.note(actor, countedAlerts(actor, now))
   }
 
-  #happened(
+  #triggered(
     actor: Actor,
-    what: AlertHappening,
+    trigger: AlertTrigger,
     { at, isNew }: { readonly at: Micros; readonly isNew: boolean },
-    decisions: AlertDeciding,
+    decisions: AlertDecisions,
   ): void {
     const watch = this.watchOf(actor, toMillis(at))
     if (watch === undefined || watch.fit.eventLeaves.length === 0) return
-    const { leaves, value } = eventLeaves(watch.fit, what)
+    const { leaves, value } = eventLeaves(watch.fit, trigger)
     if (leaves.size === 0) return
     const rules = [...new Set([...leaves].map((leaf) => watch.fit.ruleOf[leaf] ?? 0))]
     // Log lines are read again after a crash. Other events are decided only once, so their count is kept at once.
-    const keepsCount = what.kind !== 'log'
+    const keepsCount = trigger.kind !== 'log'
     this.#judging.judge(actor, rules, { at, isNew, events: leaves, value, keepsCount }, decisions)
   }
 }

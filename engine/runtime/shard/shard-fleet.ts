@@ -33,7 +33,7 @@ export class ShardFleet {
   #moved = new Set<Actor>()
   #gone: DeviceId[] = []
   /** Actors in rounds whose devices are gone since. */
-  readonly #ghosts = new WeakSet<Actor>()
+  readonly #removed = new WeakSet<Actor>()
   #rounds: Round[] = []
   #kept = 0
   /** An asker that knows only versions before this one gets all rows. */
@@ -59,7 +59,7 @@ export class ShardFleet {
   forget(actor: Actor): void {
     if (this.#watchedUntil === 0) return
     this.#moved.delete(actor)
-    this.#ghosts.add(actor)
+    this.#removed.add(actor)
     this.#gone.push(actor.device.id)
   }
 
@@ -74,7 +74,7 @@ export class ShardFleet {
   }
 
   /** Forgets all notes once nobody has asked for a long time. */
-  tire(now: Millis): void {
+  stopIfUnwatched(now: Millis): void {
     if (this.#watchedUntil === 0 || now < this.#watchedUntil) return
     this.#watchedUntil = 0
     this.#moved.clear()
@@ -153,8 +153,8 @@ export class ShardFleet {
     const gone: DeviceId[] = []
     for (const round of this.#rounds) {
       if (round.version <= since) continue
-      for (const actor of round.moved) if (!this.#ghosts.has(actor)) moved.add(actor)
-      for (const actor of round.seen) if (!this.#ghosts.has(actor)) seen.add(actor)
+      for (const actor of round.moved) if (!this.#removed.has(actor)) moved.add(actor)
+      for (const actor of round.seen) if (!this.#removed.has(actor)) seen.add(actor)
       gone.push(...round.gone)
     }
     const [rows, sightings] = [newRows(), newSightings()]

@@ -19,7 +19,7 @@ import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import { type Actor, countLetter, mayPark } from './actor.ts'
+import { type Actor, countLetter, encodeVitals, mayPark } from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -29,21 +29,20 @@ import { emptyCounts, type MutableCounts } from './counts.ts'
 import { viaOf } from './dead-letters.ts'
 import { Decisions } from './decisions.ts'
 import { type Incoming, isBeforeRegistration, placeOf, timeOf } from './incoming.ts'
-import { begin, enter, leave } from './progress.ts'
-import { type Open, openProposal } from './proposal.ts'
+import { begin, clearProgress, enterEntry } from './progress.ts'
+import { type OpenProposal, openProposal } from './proposal.ts'
 import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { raise } from './raise.ts'
 import { isRepeated } from './repeats.ts'
 import { isReplay, isReplayedAgain } from './replays.ts'
 import { applyRequest } from './requests.ts'
 import { Roster } from './roster.ts'
-import { sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
+import { publishConnection, sessionClosed, sessionListens, sessionOpened } from './sessions.ts'
 import { ShardAlerts } from './shard-alerts.ts'
 import { ShardFleet } from './shard-fleet.ts'
-import { mayBeSaid } from './sub-devices.ts'
+import { isAllowedSender } from './sub-devices.ts'
 import { Sweep } from './sweep.ts'
 import { TakeOver } from './take-over.ts'
-import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
 
 /** Entries that were appended together are not ordered by time across partitions. An unread entry may be older than the
@@ -69,7 +68,7 @@ export class Shard {
   readonly #takeOver = new TakeOver()
   /** Receive time of the last message read, in milliseconds. */
   #reachedAt = 0
-  #open: Open | undefined
+  #open: OpenProposal | undefined
   #wants: Wants = NO_WANTS
 
   constructor(settings: ShardSettings, ticks: () => number) {
@@ -128,9 +127,9 @@ export class Shard {
   work(task: WorkTask): WorkResult {
     const startedAt = this.#ticks()
     this.#deadlines.startTask(task)
-    this.#fleet.tire(task.now)
+    this.#fleet.stopIfUnwatched(task.now)
     if (task.settle) this.#settle(task.now)
-    for (const id of task.unsaid) {
+    for (const id of task.unsent) {
       const actor = this.#roster.actors.get(id)
       if (actor !== undefined) this.#takeOver.note(actor, task.now)
     }
@@ -153,8 +152,8 @@ export class Shard {
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) {
       if (task.sweep !== 'rest') this.#beginSweep(task.sweep)
-      this.#sweep.goOn(batch)
-      if (task.sweep !== 'rest') this.#takeOver.sayAgain(task.now, batch)
+      this.#sweep.judgeNext(batch)
+      if (task.sweep !== 'rest') this.#takeOver.resend(task.now, batch)
     }
     // Without entries and without a sweep, the earlier proposal stays open, because it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
@@ -176,7 +175,7 @@ export class Shard {
     }
   }
 
-  #batch(task: WorkTask, open: Open, counts: MutableCounts): Batch {
+  #batch(task: WorkTask, open: OpenProposal, counts: MutableCounts): Batch {
     return {
       shard: this.#settings,
       actors: this.#roster.actors,
@@ -189,7 +188,7 @@ export class Shard {
       decisions: new Decisions(open, task.now, this.#alerts),
       alerts: this.#alerts,
       reschedule: (actor) => this.#deadlines.schedule(actor),
-      sayAgain: (actor) => this.#takeOver.note(actor, task.now),
+      resend: (actor) => this.#takeOver.note(actor, task.now),
     }
   }
 
@@ -204,14 +203,14 @@ export class Shard {
       open.reach(entry, isNew)
       raise(this.#reached, entry)
     }
-    leave(this.#settings.progress)
+    clearProgress(this.#settings.progress)
     if (task.rows) this.#rows.age(task.now)
     else this.#rows.truncate(savepoint)
   }
 
   #applyEntry(entry: Entry, how: Pick<Incoming, 'isNew' | 'isFirst'>, batch: Batch): void {
     const { progress } = this.#settings
-    enter(progress, entry)
+    enterEntry(progress, entry)
     let incoming: Incoming | undefined
     let index = 0
     try {
@@ -235,10 +234,10 @@ export class Shard {
   #applyItem(incoming: Incoming, batch: Batch): void {
     const savepoint = this.#rows.savepoint()
     const { open } = batch
-    open.wasSilent = false
+    open.isNoSignOfLife = false
     open.parkedFor = undefined
     open.mayPark = true
-    open.enter(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
+    open.setMoment(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
     try {
       this.#dispatch(incoming, batch)
     } catch (error) {
@@ -262,7 +261,7 @@ export class Shard {
       return
     }
     const actor = this.#roster.of(id, batch.open)
-    if (!mayBeSaid(actor, incoming, batch)) return
+    if (!isAllowedSender(actor, incoming, batch)) return
     if (actor === undefined) {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
@@ -290,19 +289,19 @@ export class Shard {
     if (isConnectionMoved) this.#alerts.connection(actor, timeOf(incoming))
     // Told after the change of status that the connection causes, so that nobody sees a device connected and offline.
     if (isConnectionMoved && isNew) {
-      tellConnection(actor, timeOf(incoming), batch)
+      publishConnection(actor, timeOf(incoming), batch)
       this.#alerts.record(actor, timeOf(incoming), batch.decisions)
     }
     const { parkedFor } = batch.open
     if (parkedFor === undefined) return
     countLetter(actor, timeOf(incoming))
-    this.#alerts.happened(actor, { kind: 'parked', reason: parkedFor }, incoming, batch.decisions)
+    this.#alerts.triggered(actor, { kind: 'parked', reason: parkedFor }, incoming, batch.decisions)
   }
 
   /** Any publish is a sign of life except a last will. MQTT's own pings do not get here. */
   #touch(actor: Actor, incoming: Incoming, batch: Batch): void {
     actor.isDirty = true
-    if (batch.open.wasSilent) return
+    if (batch.open.isNoSignOfLife) return
     const at = timeOf(incoming)
     if (at > actor.heardAt) actor.heardAt = at
     const status = (batch.open.devices.get(actor.device.id) ?? actor.device).status
@@ -347,4 +346,17 @@ export class Shard {
     counts.encodeMs = this.#ticks() - startedAt
     return blocks
   }
+}
+
+/** Takes the vitals that have changed since they were last taken. */
+function takeVitals(
+  actors: Iterable<Actor>,
+): readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] {
+  const vitals: { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] = []
+  for (const actor of actors) {
+    if (!actor.isDirty) continue
+    actor.isDirty = false
+    vitals.push({ deviceId: actor.device.id, bytes: encodeVitals(actor) })
+  }
+  return vitals
 }

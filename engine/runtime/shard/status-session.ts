@@ -9,15 +9,16 @@ import type { Actor } from './actor.ts'
 export type StatusSession = 'this' | 'earlier' | 'unclear'
 
 /** Notes the session id that a device announces. */
-export function announced(actor: Actor, sessionId: string | undefined): StatusSession {
+export function statusSessionOf(actor: Actor, sessionId: string | undefined): StatusSession {
   if (sessionId === undefined) return 'this'
   const session = actor.session?.number
-  const isSaid = session !== undefined && session === actor.statusSaidIn
-  if (sessionId === actor.statusSessionId) return isSaid || session === undefined ? 'this' : 'unclear'
+  const isAnnouncedHere = session !== undefined && session === actor.statusAnnouncedIn
+  if (sessionId === actor.statusSessionId)
+    return isAnnouncedHere || session === undefined ? 'this' : 'unclear'
   const isFormer = sessionId === actor.formerStatusSessionId
-  if (isFormer && isSaid) return 'earlier'
+  if (isFormer && isAnnouncedHere) return 'earlier'
   actor.formerStatusSessionId = actor.statusSessionId
   actor.statusSessionId = sessionId
-  actor.statusSaidIn = isFormer ? undefined : session
+  actor.statusAnnouncedIn = isFormer ? undefined : session
   return isFormer ? 'unclear' : 'this'
 }

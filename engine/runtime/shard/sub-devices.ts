@@ -7,7 +7,7 @@ import { viaOf } from './dead-letters.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 
 /** False if the item must not affect the device. If it is a message, it becomes a dead letter of the gateway. */
-export function mayBeSaid(actor: Actor | undefined, incoming: Incoming, batch: Batch): boolean {
+export function isAllowedSender(actor: Actor | undefined, incoming: Incoming, batch: Batch): boolean {
   const gateway = viaOf(incoming.item)
   // The end of a session may be reported for any device.
   if (gateway === undefined || incoming.item.kind === ITEM.closed) return true

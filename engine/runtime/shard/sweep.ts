@@ -14,7 +14,7 @@ import type { Batch } from './batch.ts'
 import { viaOf } from './dead-letters.ts'
 import { type Incoming, placeOf, timeOf } from './incoming.ts'
 import type { ShardSettings } from './protocol.ts'
-import { calmsAt, tellConnection } from './sessions.ts'
+import { calmsAt, publishConnection } from './sessions.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 import type { ShardFleet } from './shard-fleet.ts'
 
@@ -49,17 +49,17 @@ export class Sweep {
   }
 
   /** Judges the next due devices. */
-  goOn(batch: Batch): void {
+  judgeNext(batch: Batch): void {
     const { deadlines, alerts, fleet } = this.#ports
     const now = this.#now
-    batch.open.enter(now * 1000, undefined, undefined)
+    batch.open.setMoment(now * 1000, undefined, undefined)
     const { due, since } = deadlines.takeDue(this.#dueMax)
     for (const actor of due) {
       if (batch.open.gone.has(actor.device.id)) continue
       this.#decide(actor, batch)
       if (calmsAt(actor, since) <= now) {
         alerts.connection(actor, now)
-        tellConnection(actor, now, batch)
+        publishConnection(actor, now, batch)
         fleet.note(actor)
       }
       this.#judge(actor, batch)
@@ -72,10 +72,10 @@ export class Sweep {
     const isLater = timeOf(incoming) > this.#now
     // by W2
     if (!isLater || open.gone.has(actor.device.id) || !this.#ports.deadlines.takeIfDue(actor)) return
-    open.enter(this.#now * 1000, undefined, undefined)
+    open.setMoment(this.#now * 1000, undefined, undefined)
     this.#decide(actor, batch)
     this.#judge(actor, batch)
-    open.enter(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
+    open.setMoment(incoming.item.receivedAt, placeOf(incoming), viaOf(incoming.item))
   }
 
   #decide(actor: Actor, { decisions }: Batch): void {

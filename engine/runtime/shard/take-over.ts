@@ -12,11 +12,11 @@ export class TakeOver {
   readonly #devices = new Set<Actor>()
 
   note(actor: Actor, now: Millis): void {
-    if (isUnsaid(actor, now)) this.#devices.add(actor)
+    if (mayBeUnsent(actor, now)) this.#devices.add(actor)
   }
 
   /** Sends to some of them at each sweep. */
-  sayAgain(now: Millis, batch: Batch): void {
+  resend(now: Millis, batch: Batch): void {
     const { actors, decisions, open } = batch
     let left = LIMITS.takeOverPerSweep
     for (const actor of this.#devices) {
@@ -39,7 +39,7 @@ export class TakeOver {
 }
 
 /** Whether something about the device was decided so recently that the previous owner may not have sent it. */
-function isUnsaid({ device, session }: Actor, now: Millis): boolean {
+function mayBeUnsent({ device, session }: Actor, now: Millis): boolean {
   if (isVoid(session, device)) return true
   const since = now - LIMITS.takeOverMs
   if (device.status === 'decommissioned') return device.statusSince >= since

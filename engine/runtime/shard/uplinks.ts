@@ -23,7 +23,7 @@ import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from 
 import { type Incoming, placeOf, timeOf } from './incoming.ts'
 import { applyDescription, applyOtaStatus } from './ota-uplinks.ts'
 import { cutAgain } from './sessions.ts'
-import { announced } from './status-session.ts'
+import { statusSessionOf } from './status-session.ts'
 
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
@@ -46,7 +46,7 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
     return
   }
   // A replayed message is about an earlier time.
-  if ((incoming.item.flags & (FLAG_WILL | FLAG_REPLAY)) !== 0) batch.open.wasSilent = true
+  if ((incoming.item.flags & (FLAG_WILL | FLAG_REPLAY)) !== 0) batch.open.isNoSignOfLife = true
   const uplink = toUplink(incoming.item.suffix)
   switch (uplink.kind) {
     case 'telemetry':
@@ -139,7 +139,7 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
         applyDiagnostics(actor, { reported, incoming }, batch)
       if (incoming.isFirst) batch.alerts.telemetry(actor, reported, incoming, batch.decisions)
       if (incoming.isNew) {
-        noteLateHours(actor, reported, batch)
+        markLateHours(actor, reported, batch)
         if (isWanted(batch.wants.telemetry, actor.device.id)) {
           const data = toFeedData(payload, name)
           if (data !== undefined)
@@ -166,7 +166,7 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
 }
 
 /** Notes the hours whose rollups are settled already and must be computed again. */
-function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Batch): void {
+function markLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Batch): void {
   const horizonSec = Math.floor(batch.horizon / 1000)
   const oldestSec = Math.floor(oldest / 1_000_000)
   if (oldestSec >= horizonSec) return
@@ -189,7 +189,7 @@ function applyDiagnostics(
   if (isFaulty) actor.recoverAt = Number.POSITIVE_INFINITY
   if (isFaulty && incoming.isNew) batch.decisions.decide(actor, { kind: 'diagnosed', faults }, now)
   const open = faultNamesOf(batch.decisions.deviceOf(actor))
-  actor.wellNames = wellAmong(open, actor.wellNames, diagnostics)
+  actor.wellNames = healthyAmong(open, actor.wellNames, diagnostics)
   const isAllWell = !isFaulty && actor.wellNames.length === open.length
   if (isAllWell && actor.recoverAt === Number.POSITIVE_INFINITY) {
     actor.recoverAt = now + RECOVERY_MS
@@ -200,7 +200,7 @@ function applyDiagnostics(
 const NO_NAMES: readonly string[] = []
 
 /** The names of the record's faults that were last reported well. */
-function wellAmong(
+function healthyAmong(
   open: readonly string[],
   before: readonly string[],
   { faults, well }: Diagnostics,
@@ -223,11 +223,12 @@ function applyLog(actor: Actor, incoming: Incoming, batch: Batch): void {
   if (log.adjusted) batch.counts.adjusted++
   const { id: deviceId } = actor.device
   const version = placeOf(incoming)
-  const isTold = incoming.isNew && isWanted(batch.wants.log, deviceId)
+  const isPublished = incoming.isNew && isWanted(batch.wants.log, deviceId)
   for (const { at, body } of log.entries) {
     const row = { deviceId, kind: 'log', at, version, body } as const
     batch.history.add(row, receivedAt)
-    if (isTold) batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
+    if (isPublished)
+      batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
     if (actor.watch !== undefined && incoming.isFirst) applyLogRules(actor, body, incoming, batch)
   }
 }
@@ -236,7 +237,7 @@ function applyLogRules(actor: Actor, body: string, incoming: Incoming, batch: Ba
   if (actor.watch === undefined || actor.watch.fit.eventLeaves.length === 0) return
   // Written by readLogLines.
   const { level, message } = JSON.parse(body) as { readonly level: LogLevel; readonly message: string }
-  batch.alerts.happened(actor, { kind: 'log', level, message }, incoming, batch.decisions)
+  batch.alerts.triggered(actor, { kind: 'log', level, message }, incoming, batch.decisions)
 }
 
 function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
@@ -250,12 +251,12 @@ function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
   const now = timeOf(incoming)
   batch.counts.stored++
   if (said.status === 'online') {
-    const session = announced(actor, said.sessionId)
+    const session = statusSessionOf(actor, said.sessionId)
     if (incoming.isNew && session !== 'earlier')
       applyDescription(actor, { ...said, mayBeOld: session === 'unclear' }, incoming, batch)
     return
   }
-  batch.open.wasSilent = true
+  batch.open.isNoSignOfLife = true
   // A farewell or a late last will of another session than the device's latest says nothing about the device.
   const isOfOtherSession =
     said.sessionId !== undefined &&

@@ -67,8 +67,8 @@ describe.skipIf(MOSQUITTO === undefined)('every message from a broker outside co
       admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: '' }),
       recordRefusal: () => {},
       heard: () => {},
-      listens: () => {},
-      tokens: { asked: () => {}, expiring: () => {} },
+      subscribed: () => {},
+      tokens: { requested: () => {}, expiring: () => {} },
     })
     return { broker: await stage.broker(host, ALL_LANES, { partitionOf: () => ONE }), log, ingest }
   }

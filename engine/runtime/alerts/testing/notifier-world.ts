@@ -150,7 +150,7 @@ export class NotifierWorld {
       pollMs: this.#pollMs,
       rulesUsing: async () => [],
       signal: (signal) => this.signals.push(signal),
-      tell: (events) => this.feed.push(...events),
+      publish: (events) => this.feed.push(...events),
     })
   }
 

@@ -45,7 +45,7 @@ export async function openFirmware({
   })
   desk = ota.desk([])
   await desk.open()
-  const close = ota.shelf.open()
+  const close = ota.cache.open()
   await ota.library.ready()
 
   /** Uploads these bytes as a version. */

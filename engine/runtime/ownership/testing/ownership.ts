@@ -69,9 +69,9 @@ export class TestNode {
           this.handedOver.push(...partitions)
         },
         failed: (error) => expect(error).toBeInstanceOf(Fault),
-        works: () => this.works,
-        unfit: (isUnfit) => this.judged.push(isUnfit),
-        times: {
+        isHealthy: () => this.works,
+        fitnessChanged: (isUnfit) => this.judged.push(isUnfit),
+        receiveTimes: {
           now: () => this.receivedAt,
           follow: (at) => {
             this.followed = Millis(Math.max(at, this.followed))

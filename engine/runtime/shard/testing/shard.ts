@@ -3,10 +3,10 @@ import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { Device, DeviceRecord } from '../../../domain/device/record.ts'
 import { readBlock } from '../../../domain/telemetry/native-reader.ts'
 import type { Block } from '../../../ports/telemetry.ts'
-import { changesOf, decodeParts } from '../kept.ts'
 import { newProgress } from '../progress.ts'
 import type { AnswerOf, Ask, WorkResult, WorkTask } from '../protocol.ts'
 import { Shard } from '../shard.ts'
+import { changesOf, decodeParts } from '../stored-parts.ts'
 import { bundle, deviceOf, idOf, START, type TestItem } from './items.ts'
 
 export const P = Partition(0)
@@ -20,7 +20,7 @@ export const NOTHING: WorkTask = {
   rows: true,
   asks: [],
   sweep: undefined,
-  unsaid: [],
+  unsent: [],
   forgiveAt: undefined,
   leaps: [],
   horizon: Millis(0),
