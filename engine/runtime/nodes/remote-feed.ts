@@ -81,14 +81,14 @@ export class RemoteFeed implements Feed {
     if (mesh === undefined) return
     this.#stops = [
       // Sent by `#tellWish` of any node.
-      mesh.hear(WISHES, (news) => this.#read(news, (wish) => this.#hear(wish as Wish))),
-      mesh.hear(feedOf(mesh.address), (news) =>
+      mesh.subscribe(WISHES, (news) => this.#read(news, (wish) => this.#hear(wish as Wish))),
+      mesh.subscribe(feedOf(mesh.address), (news) =>
         this.#read(news, (events) => this.#local.tell(events as readonly FeedEvent[])),
       ),
-      mesh.hear(WISHES_ASKED, () => this.#tellWhole()),
+      mesh.subscribe(WISHES_ASKED, () => this.#tellWhole()),
       schedule.every(LIMITS.feedWantsEveryMs, () => this.#tick()),
     ]
-    mesh.tell(WISHES_ASKED, NOTHING)
+    mesh.publish(WISHES_ASKED, NOTHING)
     this.#tellWhole()
   }
 
@@ -131,7 +131,7 @@ export class RemoteFeed implements Feed {
   #send(mesh: Mesh, topic: string, events: readonly FeedEvent[]): void {
     const news = pack(events)
     const half = events.length >> 1
-    if (news.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.tell(topic, news)
+    if (news.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.publish(topic, news)
     else for (const part of [events.slice(0, half), events.slice(half)]) this.#send(mesh, topic, part)
   }
 
@@ -156,7 +156,7 @@ export class RemoteFeed implements Feed {
 
   #tellWish(wish: Omit<Wish, 'node' | 'n'>): void {
     const { mesh } = this.#ports
-    mesh?.tell(WISHES, pack({ ...wish, node: mesh.address, n: this.#n } satisfies Wish))
+    mesh?.publish(WISHES, pack({ ...wish, node: mesh.address, n: this.#n } satisfies Wish))
   }
 
   #hear({ node, n, isListening, isWhole, change }: Wish): void {

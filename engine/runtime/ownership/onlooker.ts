@@ -23,7 +23,7 @@ export class Onlooker {
 
   start(schedule: Pick<Schedule, 'every'>): void {
     const look = () => void this.#look()
-    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), this.#table.onCall(look)]
+    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), this.#table.onChange(look)]
     look()
   }
 

@@ -8,7 +8,7 @@ import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 
 export interface ReadBarrierPorts {
-  readonly log: Pick<Log, 'look'>
+  readonly log: Pick<Log, 'readEnds'>
   readonly schedule: Pick<Schedule, 'sleep'>
   /** Called when the ends are known. */
   readonly found: () => void
@@ -35,7 +35,7 @@ export class ReadBarrier {
     for (const partition of partitions) this.#goals.set(partition, goal)
     while (this.#isWanted(goal)) {
       try {
-        goal.ends = await log.look()
+        goal.ends = await log.readEnds()
         return found()
       } catch {
         // The log does not answer, which appends and `/readyz` report. Questions wait.

@@ -1,20 +1,20 @@
 // For tests: places that several nodes of one process share.
 import type { Clock } from '../../../ports/clock.ts'
-import type { DownloadPlaces, Place, PlacesLimits } from '../../../ports/places.ts'
+import type { DownloadLease, DownloadLeaseLimits, DownloadLeases } from '../../../ports/download-leases.ts'
 
-export class MemoryPlaces implements DownloadPlaces {
+export class MemoryDownloadLeases implements DownloadLeases {
   readonly heldMs: number
   readonly #clock: Pick<Clock, 'ticks'>
-  readonly #limits: PlacesLimits
+  readonly #limits: DownloadLeaseLimits
   readonly #held = new Map<string, { readonly reader: string; readonly until: number }>()
 
-  constructor(clock: Pick<Clock, 'ticks'>, limits: PlacesLimits) {
+  constructor(clock: Pick<Clock, 'ticks'>, limits: DownloadLeaseLimits) {
     this.#clock = clock
     this.#limits = limits
     this.heldMs = limits.heldMs
   }
 
-  async enter({ reader, stream }: Place): Promise<'taken' | 'reader' | 'busy'> {
+  async acquire({ reader, stream }: DownloadLease): Promise<'taken' | 'reader' | 'busy'> {
     this.#forget()
     const readers = [...this.#held.values()].map((place) => place.reader)
     const own = readers.filter((each) => each === reader).length
@@ -24,7 +24,7 @@ export class MemoryPlaces implements DownloadPlaces {
     return 'taken'
   }
 
-  async keep(places: readonly Place[]): Promise<readonly boolean[]> {
+  async renew(places: readonly DownloadLease[]): Promise<readonly boolean[]> {
     this.#forget()
     return places.map(({ reader, stream }) => {
       if (!this.#held.has(stream)) return false
@@ -33,7 +33,7 @@ export class MemoryPlaces implements DownloadPlaces {
     })
   }
 
-  async leave({ stream }: Place): Promise<void> {
+  async release({ stream }: DownloadLease): Promise<void> {
     this.#held.delete(stream)
   }
 
