@@ -1,4 +1,4 @@
-// For tests: places that several nodes of one process share.
+// For tests: leases that several nodes of one process share.
 import type { Clock } from '../../../ports/clock.ts'
 import type { DownloadLease, DownloadLeaseLimits, DownloadLeases } from '../../../ports/download-leases.ts'
 
@@ -16,7 +16,7 @@ export class MemoryDownloadLeases implements DownloadLeases {
 
   async acquire({ reader, stream }: DownloadLease): Promise<'taken' | 'reader' | 'busy'> {
     this.#forget()
-    const readers = [...this.#held.values()].map((place) => place.reader)
+    const readers = [...this.#held.values()].map((lease) => lease.reader)
     const own = readers.filter((each) => each === reader).length
     if (own >= this.#limits.streamsPerReaderMax) return 'reader'
     if (own === 0 && new Set(readers).size >= this.#limits.readersMax) return 'busy'
@@ -24,9 +24,9 @@ export class MemoryDownloadLeases implements DownloadLeases {
     return 'taken'
   }
 
-  async renew(places: readonly DownloadLease[]): Promise<readonly boolean[]> {
+  async renew(leases: readonly DownloadLease[]): Promise<readonly boolean[]> {
     this.#forget()
-    return places.map(({ reader, stream }) => {
+    return leases.map(({ reader, stream }) => {
       if (!this.#held.has(stream)) return false
       this.#held.set(stream, { reader, until: this.#clock.ticks() + this.heldMs })
       return true
