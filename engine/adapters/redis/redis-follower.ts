@@ -5,7 +5,7 @@
 // C1. Messages are numbered without gaps. A missing message was trimmed while this process was disconnected, so
 //     everything is loaded again.
 // C2. A number names the same message for ever. If it names another one, or no message, Redis has lost data.
-// C3. `#heardAt` is a time at which nothing was missing here. After a pause of the process, answers that it finds are old,
+// C3. `#currentAt` is a time at which nothing was missing here. After a pause of the process, answers that it finds are old,
 //     so an answer that took too long counts for the time at which it was requested.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
