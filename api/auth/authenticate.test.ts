@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { CachedUsers } from '../../engine/adapters/users/cached-users.ts'
 import { Directory } from '../../engine/adapters/users/directory.ts'
-import { HeldUsers } from '../../engine/adapters/users/held-users.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
@@ -30,7 +30,7 @@ function openTwo() {
   const [here, there] = [new Directory(), new Directory()]
   const late: Parameters<Directory['apply']>[0][] = []
   let catchUps = 0
-  const one = new HeldUsers(here, async (changes) => {
+  const one = new CachedUsers(here, async (changes) => {
     here.apply(changes)
     late.push(changes)
     return 'written'
@@ -40,7 +40,7 @@ function openTwo() {
     catchUps += 1
     for (const changes of late.splice(0)) there.apply(changes)
   }
-  const other = new HeldUsers(there, async () => 'written', {
+  const other = new CachedUsers(there, async () => 'written', {
     isUp: () => true,
     catchUp,
     freshen: () => (hasStoodStill ? catchUp() : undefined),
@@ -48,7 +48,7 @@ function openTwo() {
   const key = createSecretKey(Buffer.from('0123456789abcdef0123456789abcdef'))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: { signing, previous: [] }, clock })
-  const keysOf = (users: HeldUsers) => createApiKeys({ users, clock, ids: createIds(clock) })
+  const keysOf = (users: CachedUsers) => createApiKeys({ users, clock, ids: createIds(clock) })
   const authenticate = createAuthenticate({ tokens, clock, users: other, apiKeys: keysOf(other) })
   const standStill = () => {
     hasStoodStill = true

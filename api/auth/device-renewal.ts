@@ -1,6 +1,6 @@
 // Renews the token of a device, over MQTT or REST. The new token lives as long as the current one, or shorter on request,
 // so a token that was issued for an hour never becomes one for a year.
-import type { TokenAnswer, TokenWish } from '../../engine/ports/device-tokens.ts'
+import type { TokenAnswer, TokenRequest } from '../../engine/ports/device-tokens.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
@@ -32,8 +32,8 @@ export async function renewToken(
     ...(mayPublish ? ['publish' as const] : []),
     ...(maySubscribe ? ['subscribe' as const] : []),
   ]
-  const lastsSec = boundedSec(ttlSec, lastsSecOf(issuedAt, expiresAt))
-  const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: lastsSec, scopes }
+  const tokenSec = boundedSec(ttlSec, lastsSecOf(issuedAt, expiresAt))
+  const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: tokenSec, scopes }
   return { kind: 'renewed', deviceId, issued: await tokens.issueDevice(about) }
 }
 
@@ -41,12 +41,12 @@ export async function renewToken(
 export function createTokenAnswers({
   tokens,
   devices,
-}: RenewalPorts): (wish: TokenWish) => Promise<TokenAnswer | undefined> {
-  return async ({ deviceId, ttlSec, lastsSec, issuedAt }) => {
+}: RenewalPorts): (wish: TokenRequest) => Promise<TokenAnswer | undefined> {
+  return async ({ deviceId, ttlSec, tokenSec, issuedAt }) => {
     const device = devices.get(deviceId)
     if (device === undefined || device.status === 'decommissioned') return undefined
     if (issuedAt !== undefined && issuedAt < device.tokensValidFrom) return undefined
-    const most = lastsSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
+    const most = tokenSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
     const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: boundedSec(ttlSec, most) }
     const { token, expiresAt } = await tokens.issueDevice(about)
     return { mqtt_token: token, expires_at: toIso(expiresAt) }

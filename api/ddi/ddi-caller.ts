@@ -1,6 +1,6 @@
 // Authenticates callers of the DDI: a device with its own token or certificate, or its gateway with that of the gateway.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
-import type { ShownCertificate } from '../../engine/ports/shown-certificate.ts'
+import type { ClientCertificate } from '../../engine/ports/client-certificate.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -10,7 +10,7 @@ export type DdiCaller = { readonly kind: 'device'; readonly deviceId: DeviceId }
 interface About {
   readonly id: string
   readonly authorization: string | undefined
-  readonly certificate: ShownCertificate | undefined
+  readonly certificate: ClientCertificate | undefined
   readonly writes: boolean
 }
 

@@ -15,10 +15,10 @@ import {
 import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
 import { NO_FIRMWARE } from '../../engine/domain/ota/firmware-part.ts'
 import {
+  type ClientCertificate,
   type Revocations,
-  type ShownCertificate,
-  shownCertificate,
-} from '../../engine/ports/shown-certificate.ts'
+  readClientCertificate,
+} from '../../engine/ports/client-certificate.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { goOnUnlessRefused, sendProblem } from '../http/problems.ts'
 import type { Services } from '../http/services.ts'
@@ -198,9 +198,9 @@ async function admitDevice(
 function certificateOf(
   { raw: { socket } }: FastifyRequest,
   { services, tls }: Pick<Tools, 'services' | 'tls'>,
-): ShownCertificate | undefined {
+): ClientCertificate | undefined {
   return tls !== undefined && socket instanceof TLSSocket
-    ? shownCertificate(socket, { tls, now: services.clock.now() })
+    ? readClientCertificate(socket, { tls, now: services.clock.now() })
     : undefined
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
-import { MemoryPlaces } from '../../engine/adapters/places/testing/memory.ts'
+import { MemoryDownloadLeases } from '../../engine/adapters/download-leases/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { SignedLinks } from '../../engine/runtime/ota/artifacts.ts'
@@ -172,7 +172,11 @@ test('no more bytes are sent than the rate allows, and downloads share it evenly
 async function startTwo(downloadsMax: number) {
   const clock = new StandingTime(NOW)
   const { streamsPerReaderMax, downloadPlaceMs: heldMs } = API_LIMITS
-  const downloadPlaces = new MemoryPlaces(clock, { readersMax: downloadsMax, streamsPerReaderMax, heldMs })
+  const downloadPlaces = new MemoryDownloadLeases(clock, {
+    readersMax: downloadsMax,
+    streamsPerReaderMax,
+    heldMs,
+  })
   const settings = { ota: { ...OTA, downloadsMax } }
   const tickets = new MemoryTickets(clock)
   const apiStores = {
@@ -225,7 +229,7 @@ test('a node that cannot renew its places in time ends their streams', async () 
 
 test('while the shared count is unavailable, a device is sent away and told to retry', async () => {
   const { one, downloadPlaces, close } = await startTwo(1)
-  downloadPlaces.enter = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
+  downloadPlaces.acquire = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
   expect((await one.ask('r')).head).toMatch(/ 503 [\s\S]*retry-after: \d+/i)
   expect(one.http.downloads()).toMatchObject({ active: 0, refused: { away: 1 } })
   close()

@@ -3,13 +3,13 @@
 //
 // - All ranges of one reader count as one download; a reader has a few streams at a time.
 // - A stream ends within a second of being called off, even if its reader takes nothing.
-// D3. With several nodes, each stream has a place in a shared count (`DownloadPlaces`). It sends nothing once that place
+// D3. With several nodes, each stream has a place in a shared count (`DownloadLeases`). It sends nothing once that place
 //     may have been given to another stream.
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { OpenBlob } from '../../engine/ports/blobs.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { DownloadPlaces } from '../../engine/ports/places.ts'
+import type { DownloadLeases } from '../../engine/ports/download-leases.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -58,7 +58,7 @@ interface DownloadsOptions {
   /** Limit for all streams together. 0 means no limit. */
   readonly downloadBytesPerSec: number
   /** The count shared by all nodes. Undefined if this is the only node. */
-  readonly places: DownloadPlaces | undefined
+  readonly places: DownloadLeases | undefined
 }
 
 export class Downloads {
@@ -96,7 +96,7 @@ export class Downloads {
     const entry: Entry = { kind: 'entry', reader, stream: randomUUID(), heldUntil: Number.POSITIVE_INFINITY }
     if (places === undefined) return entry
     entry.heldUntil = clock.ticks() + places.heldMs
-    const answer = await places.enter(entry).catch(() => 'away' as const)
+    const answer = await places.acquire(entry).catch(() => 'away' as const)
     if (answer === 'taken') {
       this.#entries.add(entry)
       this.#stopKeeping ??= this.#keepPlaces(places)
@@ -109,7 +109,7 @@ export class Downloads {
   leave(entry: Entry): void {
     this.#forget(entry)
     // If the place cannot be given back now, it expires soon because nobody renews it.
-    if (this.#entries.delete(entry)) void this.#options.places?.leave(entry).catch(() => undefined)
+    if (this.#entries.delete(entry)) void this.#options.places?.release(entry).catch(() => undefined)
     if (this.#entries.size > 0) return
     this.#stopKeeping?.()
     this.#stopKeeping = undefined
@@ -168,11 +168,11 @@ export class Downloads {
   }
 
   // by D3
-  #keepPlaces(places: DownloadPlaces): () => void {
+  #keepPlaces(places: DownloadLeases): () => void {
     return this.#options.schedule.every(API_LIMITS.downloadPlaceEveryMs, () => {
       const from = this.#options.clock.ticks()
       const entries = [...this.#entries]
-      places.keep(entries).then(
+      places.renew(entries).then(
         (held) => {
           for (const [i, entry] of entries.entries())
             entry.heldUntil = held[i] === true ? Math.max(entry.heldUntil, from + places.heldMs) : 0

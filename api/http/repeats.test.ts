@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
+import type { IdempotencyStore, StoredAnswer } from '../../engine/ports/idempotency.ts'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
@@ -15,14 +15,14 @@ const wish = { name: 'A', type: 'simulator', group: 'a' }
 const key = (text: string) => ({ 'idempotency-key': text })
 
 /** Loses every answer, like a service that dies before it has stored one. */
-const forgetful: KeptAnswers = {
+const forgetful: IdempotencyStore = {
   find: async () => ({ kind: 'none' }),
   begin: async (_, now) => ({ kind: 'begun', until: now }),
   put: async () => {},
-  giveUp: async () => {},
+  abandon: async () => {},
 }
 
-async function asAdmin(answers?: KeptAnswers) {
+async function asAdmin(answers?: IdempotencyStore) {
   const harness = openHarness(answers === undefined ? {} : { answers })
   const { token, user } = await harness.login('admin')
   const send = (line: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -169,7 +169,7 @@ test.each(['a b', '\u00e9', 'x'.repeat(129), ''])('%j is no key: 400', async (te
 })
 
 test('what is stored reveals neither an answer nor its key', async () => {
-  const kept: KeptAnswer[] = []
+  const kept: StoredAnswer[] = []
   const { send, user } = await asAdmin({ ...forgetful, put: async (each) => void kept.push(each) })
   const { body } = await send(DEVICES, wish, key('canary-key'))
   const text = kept

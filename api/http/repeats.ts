@@ -8,8 +8,8 @@
 // - Only successes are stored. A refused request changed nothing, so a repeat is judged again.
 import { createHash } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
-import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
+import type { IdempotencyStore, StoredAnswer } from '../../engine/ports/idempotency.ts'
 import { Millis } from '../../schemas/ids.ts'
 import { type Ids, idOfBytes } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -59,10 +59,10 @@ export function createRepeats({
   answers,
   clock,
 }: {
-  readonly answers: KeptAnswers
+  readonly answers: IdempotencyStore
   readonly clock: Clock
 }): Repeats {
-  function recalled(key: RepeatKey, kept: KeptAnswer): FoundAnswer {
+  function recalled(key: RepeatKey, kept: StoredAnswer): FoundAnswer {
     if (kept.fingerprint !== key.fingerprint) return reused()
     return { kind: 'repeat', answer: parseAnswer(unsealed(kept.sealed, keyFor(key))) }
   }
@@ -107,7 +107,7 @@ export function createRepeats({
         }
         return result
       } finally {
-        if (!isKept) await answers.giveUp(key.id, begun.until)
+        if (!isKept) await answers.abandon(key.id, begun.until)
       }
     },
   }

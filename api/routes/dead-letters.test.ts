@@ -84,7 +84,7 @@ describe('a replay', () => {
     const [{ id }] = await letters()
     const { save } = engine.store
     engine.store.save = async (what) => {
-      if (what.lettersGone.length > 0) throw new Fault('STORE_UNAVAILABLE', { retryable: true })
+      if (what.lettersRemoved.length > 0) throw new Fault('STORE_UNAVAILABLE', { retryable: true })
       return await save.call(engine.store, what)
     }
     expect((await send(`POST ${PATH}/${id}/replay`)).status).toBe(503)

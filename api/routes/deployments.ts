@@ -210,7 +210,11 @@ async function jobOf({ engine }: Services, { deployment }: DeploymentState, devi
 
 function bodyOf({ engine }: Services, deploymentId: DeploymentId, member: MemberJob): JobBody {
   const { deviceId } = member
-  return memberBody(deploymentId, member, engine.firmware.downloads.untold({ deploymentId, deviceId }))
+  return memberBody(
+    deploymentId,
+    member,
+    engine.firmware.downloads.unreportedBytes({ deploymentId, deviceId }),
+  )
 }
 
 async function stateAnswer(

@@ -50,7 +50,7 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
         jobs: await Promise.all(
           jobs.map(async (job) => {
             const { deploymentId } = job.plan
-            const untold = engine.firmware.downloads.untold({ deploymentId, deviceId: id })
+            const untold = engine.firmware.downloads.unreportedBytes({ deploymentId, deviceId: id })
             const held = heldAt(job, state, now) ?? (await heldByDeployment(engine, id, job))
             return { ...jobBody(id, job, held, untold), reason: null }
           }),

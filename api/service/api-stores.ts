@@ -1,11 +1,12 @@
 // Stores that all API nodes of a service share, because a client's requests may reach any of them.
-import type { KeptAnswers } from '../../engine/ports/answers.ts'
-import type { DownloadPlaces } from '../../engine/ports/places.ts'
+
+import type { DownloadLeases } from '../../engine/ports/download-leases.ts'
+import type { IdempotencyStore } from '../../engine/ports/idempotency.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
 
 export interface ApiStores {
-  readonly answers: KeptAnswers
+  readonly answers: IdempotencyStore
   /** Tickets for `/ws`. */
   readonly tickets: OpenTickets
   /** Tickets for logins by address, which are good for longer. */
@@ -13,5 +14,5 @@ export interface ApiStores {
   /** Undefined if this is the only node. */
   readonly rates: SharedRates | undefined
   /** Undefined if this is the only node. */
-  readonly downloadPlaces: DownloadPlaces | undefined
+  readonly downloadPlaces: DownloadLeases | undefined
 }

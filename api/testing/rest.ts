@@ -7,7 +7,7 @@ import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { IdempotencyStore } from '../../engine/ports/idempotency.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
@@ -46,7 +46,7 @@ export interface HarnessOptions {
   /** No limits by default, because tests send many requests and their clock stands still. */
   readonly requestRates?: Partial<RequestRates>
   readonly corsOrigins?: readonly string[]
-  readonly answers?: KeptAnswers
+  readonly answers?: IdempotencyStore
   readonly trustedProxies?: readonly string[]
   readonly ota?: Partial<OtaSettings>
   readonly otaJwks?: readonly object[]

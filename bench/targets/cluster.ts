@@ -69,7 +69,7 @@ export async function withCluster<T>(
           return node
         },
         async owners() {
-          table ??= await openKvOwnership(link, { of: 'owners', replicas: 1 })
+          table ??= await openKvOwnership(link, { table: 'owners', replicas: 1 })
           return table.read()
         },
       }

@@ -34,7 +34,7 @@ export interface Log {
   ends(): Positions
   /** The ends as they are now: every append acknowledged to any process before the call lies at or before them. Rejects
    *  with a `Fault` while they cannot be determined. */
-  look(): Promise<Positions>
+  readEnds(): Promise<Positions>
   /** The greatest `latestAt` ever appended, 0 if none. A restarted ingress only hands out later times. */
   latestAt(): Micros
   /** What is stored now. Rejects with a `Fault` while it cannot be determined. */

@@ -14,9 +14,9 @@ export interface Mesh {
   /** Sends news to every node that listens to this topic, including this one, at most once. News and questions of one
    *  sender arrive in the order sent. Throws if the news is larger than `LIMITS.meshMessageBytesMax`. A topic consists of
    *  words of letters, digits, `-` and `_`, separated by dots. */
-  tell(topic: string, news: Uint8Array): void
+  publish(topic: string, news: Uint8Array): void
   /** Returns a function that stops the listener, which must not throw. */
-  hear(topic: string, listener: (news: Uint8Array) => void): () => void
+  subscribe(topic: string, listener: (news: Uint8Array) => void): () => void
   /** False while the other nodes cannot be reached. */
   isUp(): boolean
   /** Answers the questions already under way, within a time limit, and refuses new ones. */

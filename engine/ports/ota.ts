@@ -59,7 +59,7 @@ export interface DownloadJobs {
   /** Called when a download is refused with 429 or 503, which does not count as a failure of the device. */
   refused(job: JobName): void
   /** Bytes that this node sent and that the job's progress does not include yet. */
-  untold(job: JobName): number
+  unreportedBytes(job: JobName): number
   /** Called when the image of a running deployment cannot be read or differs from its record. */
   imageMissing(firmwareId: FirmwareId): void
 }
@@ -69,7 +69,7 @@ export interface FirmwareUse {
   /** Answered from memory on every node. `active` lists deployments that are not final. */
   deployments(id: FirmwareId): { readonly active: readonly DeploymentId[]; readonly total: number }
   /** How many devices would roll back to this firmware. Only called on the leader. */
-  wayBackOf(id: FirmwareId): Promise<number>
+  countRollbackDevices(id: FirmwareId): Promise<number>
   /** Aborts the firmware's deployments that are not final. Only called on the leader. */
   abort(id: FirmwareId): Promise<void>
 }

@@ -49,7 +49,7 @@ export interface OwnershipTable {
   release(partition: Partition, epoch: number): Promise<void>
   /** Runs when another node has announced a change, so that reading now is worthwhile. Returns a function that stops
    *  it. */
-  onCall(run: () => void): () => void
+  onChange(listener: () => void): () => void
   /** Announces to the other nodes that something changed. Correctness does not depend on its arrival. */
-  call(): void
+  announceChange(): void
 }

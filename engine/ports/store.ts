@@ -59,7 +59,7 @@ export interface Save {
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
   /** Devices to be forgotten, together with their parts, commands, vitals, dead letters and late hours. Anything else in
    *  the save under the same ids belongs to later devices. */
-  readonly gone: readonly DeviceId[]
+  readonly removed: readonly DeviceId[]
   readonly changed: readonly DeviceRecord[]
   readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
@@ -71,19 +71,19 @@ export interface Save {
   /** Notices to be added to the leader's queue. A key that is already there is not added again. */
   readonly notices: readonly Notice[]
   /** Keys of notices that the leader has dealt with. */
-  readonly noticesGone: readonly string[]
+  readonly noticesRemoved: readonly string[]
   /** Dead letters to be removed because somebody replayed or discarded them. Missing ones are ignored. */
-  readonly lettersGone: readonly LetterName[]
+  readonly lettersRemoved: readonly LetterName[]
 }
 
 /** The part of a save that a shard writes. Documents, and the removal of notices and dead letters, come from elsewhere. */
-export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone' | 'lettersGone'>
+export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesRemoved' | 'lettersRemoved'>
 
 /** An empty save, to be spread into others. */
 export const NO_SAVE: Save = {
   claims: [],
   applied: [],
-  gone: [],
+  removed: [],
   changed: [],
   parts: [],
   commands: [],
@@ -92,8 +92,8 @@ export const NO_SAVE: Save = {
   history: [],
   documents: [],
   notices: [],
-  noticesGone: [],
-  lettersGone: [],
+  noticesRemoved: [],
+  lettersRemoved: [],
 }
 
 /** History rows of one save that may not be in ClickHouse yet. */
@@ -223,7 +223,7 @@ export interface Directory {
   get(id: DeviceId): DeviceRecord | undefined
   /** Resolves once this process sees the device as another process saved it, or a later version; after a second in any
    *  case. */
-  known(device: DeviceRecord): Promise<void>
+  untilSeen(device: DeviceRecord): Promise<void>
   /** Resolves once this process sees every device that any process saved before the call. Rejects with a fault while that
    *  cannot be determined. */
   catchUp(): Promise<void>

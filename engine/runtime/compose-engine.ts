@@ -271,7 +271,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     }
     const work = { kind: 'submit', deviceId, request, signed } as const
     const submitted = await nodes.runForDevice(deviceId, work)
-    if (submitted.kind === 'done') await devices.known(submitted.view.device)
+    if (submitted.kind === 'done') await devices.untilSeen(submitted.view.device)
     return submitted
   }
 

@@ -37,7 +37,7 @@ export async function discardLetters(
   letters: readonly LetterName[],
 ): Promise<void> {
   const lettersGone = letters.map(({ id, deviceId }) => ({ id, deviceId }))
-  if (lettersGone.length > 0) await store.save({ ...NO_SAVE, lettersGone })
+  if (lettersGone.length > 0) await store.save({ ...NO_SAVE, lettersRemoved: lettersGone })
 }
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')

@@ -1,5 +1,5 @@
 import type { Admission, ConnectAttempt } from '../ports/broker.ts'
-import type { TokenAnswer, TokenWish } from '../ports/device-tokens.ts'
+import type { TokenAnswer, TokenRequest } from '../ports/device-tokens.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { NodeFigures } from '../ports/system.ts'
 import type { ShardThread } from './runner/thread.ts'
@@ -13,7 +13,7 @@ export interface EngineHost {
   /** Decides who may connect. The API layer knows the tokens. */
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   /** Issues the token that a connected device asks for. Undefined if devices cannot ask this engine for tokens. */
-  readonly issueToken?: (wish: TokenWish) => Promise<TokenAnswer | undefined>
+  readonly issueToken?: (wish: TokenRequest) => Promise<TokenAnswer | undefined>
   /** Unique even across restarts. */
   readonly newId: () => string
   /** A number from 0 to 1 that spreads retries. Left out: a random one. */

@@ -51,10 +51,10 @@ export class Performer {
         ? []
         : [
             // Packed by `#cut` and `#reply` of another node.
-            mesh.hear(CUTS_TOPIC, (news) => {
+            mesh.subscribe(CUTS_TOPIC, (news) => {
               for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
-            mesh.hear(replyTopic(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
+            mesh.subscribe(replyTopic(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
           ]
   }
 
@@ -64,7 +64,7 @@ export class Performer {
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
     errors.publishFor(proposal.deadLetters, mayAct)
     this.#cut(proposal.cuts.filter(mayAct))
-    for (const deviceId of proposal.gone.filter(mayAct)) void broker.free(deviceId)
+    for (const deviceId of proposal.removed.filter(mayAct)) void broker.free(deviceId)
     for (const deviceId of proposal.ended.filter(mayAct)) broker.end(deviceId)
     sender.send(proposal, mayAct)
     const events = [
@@ -93,7 +93,7 @@ export class Performer {
       broker.cut(deviceId, 'revoked')
       gateways.forget(deviceId)
     }
-    if (deviceIds.length > 0) mesh?.tell(CUTS_TOPIC, packr.pack(deviceIds))
+    if (deviceIds.length > 0) mesh?.publish(CUTS_TOPIC, packr.pack(deviceIds))
   }
 
   /** The request may have come from another node, because its partition may have moved since. */
@@ -102,7 +102,7 @@ export class Performer {
     if (replies.settle(reply) || mesh === undefined) return
     const address = reply.requestId.split(NODE_SEPARATOR, 1)[0] ?? ''
     if (reply.requestId.includes(NODE_SEPARATOR) && address !== mesh.address)
-      mesh.tell(replyTopic(address), packr.pack(reply))
+      mesh.publish(replyTopic(address), packr.pack(reply))
   }
 }
 

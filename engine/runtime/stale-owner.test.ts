@@ -28,8 +28,8 @@ class Node {
     this.node = new ShardsNode(name, place, 1)
     const { schedule } = place.time.newIncarnation()
     const table = new MemoryOwnership(owners)
-    const onCall = table.onCall.bind(table)
-    table.onCall = (run) => onCall(() => this.isPaused || run())
+    const onCall = table.onChange.bind(table)
+    table.onChange = (run) => onCall(() => this.isPaused || run())
     this.ownership = new Ownership({
       clock: place.time,
       schedule: { every: (ms, run) => schedule.every(ms, () => this.isPaused || run()) },

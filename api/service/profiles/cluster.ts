@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { openRedisAnswers } from '../../../engine/adapters/answers/redis.ts'
 import { S3Blobs } from '../../../engine/adapters/blobs/s3.ts'
 import { openMqttBroker } from '../../../engine/adapters/broker/outside/mqtt.ts'
+import { openRedisDownloadLeases } from '../../../engine/adapters/download-leases/redis.ts'
 import { openJetStreamLog } from '../../../engine/adapters/log/jetstream/jetstream.ts'
 import { openNatsMesh } from '../../../engine/adapters/mesh/nats.ts'
 import { openNats } from '../../../engine/adapters/nats/nats-link.ts'
 import { openKvOwnership } from '../../../engine/adapters/ownership/jetstream-kv.ts'
-import { openRedisPlaces } from '../../../engine/adapters/places/redis.ts'
 import { openRedisRates } from '../../../engine/adapters/rates/redis.ts'
 import { RedisLink } from '../../../engine/adapters/redis/redis-link.ts'
 import { openRedisStore } from '../../../engine/adapters/store/redis/redis.ts'
@@ -52,7 +52,9 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
     { logger },
   )
   const tableOf = (of: 'owners' | 'lanes', above: number) =>
-    waitForServer(() => openKvOwnership(nats, { name: NAME, of, replicas, above }), { logger })
+    waitForServer(() => openKvOwnership(nats, { name: NAME, table: of, replicas, epochMin: above }), {
+      logger,
+    })
   const owners = await tableOf('owners', Math.max(...store.epochs()))
   const lanes = await tableOf('lanes', 0)
   const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
@@ -77,7 +79,7 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
       tickets: openRedisTickets(redis),
       loginTickets: openRedisTickets(redis, LIMITS.loginTicketMs),
       rates: openRedisRates(redis),
-      downloadPlaces: openRedisPlaces(redis, {
+      downloadPlaces: openRedisDownloadLeases(redis, {
         readersMax: settings.ota.downloadsMax,
         streamsPerReaderMax: API_LIMITS.streamsPerReaderMax,
         heldMs: API_LIMITS.downloadPlaceMs,

@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import type { KeptAnswers } from '../../ports/answers.ts'
+import type { IdempotencyStore } from '../../ports/idempotency.ts'
 import { LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { ANSWER_TABLES, openLmdbAnswers } from './lmdb.ts'
 import { answersContract, SMALL_ROOM } from './testing/contract.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'fleet-answers-'))
-const envs = new Map<KeptAnswers, { env: LmdbEnv; path: string }>()
+const envs = new Map<IdempotencyStore, { env: LmdbEnv; path: string }>()
 let count = 0
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-function open(path = join(root, `${count++}.mdb`)): KeptAnswers {
+function open(path = join(root, `${count++}.mdb`)): IdempotencyStore {
   const env = new LmdbEnv({ path, durability: 'process', tables: ANSWER_TABLES })
   const answers = openLmdbAnswers(env, SMALL_ROOM)
   envs.set(answers, { env, path })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
-import type { KeptAnswers } from '../../ports/answers.ts'
+import type { IdempotencyStore } from '../../ports/idempotency.ts'
 import type { RedisLink } from '../redis/redis-link.ts'
 import { REDIS_SERVER, RedisServer } from '../redis/testing/redis-server.ts'
 import { openRedisAnswers } from './redis.ts'
@@ -19,16 +19,16 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   })
   afterAll(() => server.stop())
 
-  const opened = new Map<KeptAnswers, { readonly link: RedisLink; readonly prefix: string }>()
+  const opened = new Map<IdempotencyStore, { readonly link: RedisLink; readonly prefix: string }>()
   let count = 0
 
-  async function open(prefix = `p${count++}`): Promise<KeptAnswers> {
+  async function open(prefix = `p${count++}`): Promise<IdempotencyStore> {
     const link = await server.link({ prefix })
     const answers = openRedisAnswers(link, SMALL_ROOM)
     opened.set(answers, { link, prefix })
     return answers
   }
-  const end = (answers: KeptAnswers) => opened.get(answers)?.link.close()
+  const end = (answers: IdempotencyStore) => opened.get(answers)?.link.close()
 
   answersContract({
     name: 'redis',
@@ -60,7 +60,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const answers = openRedisAnswers(await away.link())
     const begun = await answers.begin(A, at(1))
     await away.kill()
-    await answers.giveUp('a', begun.kind === 'begun' ? begun.until : at(0))
+    await answers.abandon('a', begun.kind === 'begun' ? begun.until : at(0))
     await expect(answers.begin(B, at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await away.stop()
   })

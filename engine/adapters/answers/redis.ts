@@ -4,10 +4,16 @@
 import { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
-import type { AnswerKey, BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
 import { Fault } from '../../ports/fault.ts'
+import type {
+  AnswerKey,
+  AnswerLookup,
+  BeginResult,
+  IdempotencyStore,
+  StoredAnswer,
+} from '../../ports/idempotency.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
-import { ANSWERS_ROOM, type AnswersRoom, oldEnough } from './kept-list.ts'
+import { ANSWER_BOUNDS, type AnswerBounds, evictableUntil } from './answer-index.ts'
 
 /** Keys: `answers` (hash), `answers-order` (ids by expiry), `answers-bytes` (total), `answers-begun` (ids by expiry),
  *  `answers-owners` (hash, owners by id), `answers-of:<owner>` (ids by expiry) and `answers-sizes` (hash, bytes by owner).
@@ -26,7 +32,7 @@ end
 
 /** Arguments: 7 the time until which the request is in progress (0 only looks), 8 the bound on answers, 9 on bytes,
  *  10 on answers of an owner, 11 on their bytes, 12 the expiry of answers that are old enough to make room. */
-const LOOK = redisScript(`${SHARED}
+const LOOK_UP = redisScript(`${SHARED}
 local ends, most, bytesMost = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local kept = redis.call('ZSCORE', P .. 'answers-order', id)
 if kept and tonumber(kept) > tonumber(now) then return {'kept', redis.call('HGET', P .. 'answers', id)} end
@@ -78,7 +84,7 @@ redis.call('ZADD', P .. 'answers-order', ARGV[8], id)
 redis.call('ZREM', P .. 'answers-begun', id)
 `)
 
-const GIVE_UP = redisScript(`
+const ABANDON = redisScript(`
 local ends = redis.call('ZSCORE', P .. 'answers-begun', ARGV[4])
 if ends and tonumber(ends) == tonumber(ARGV[5]) then redis.call('ZREM', P .. 'answers-begun', ARGV[4]) end
 `)
@@ -88,30 +94,30 @@ const packr = newPackr()
 /** The caller closes the link. */
 export function openRedisAnswers(
   link: RedisLink,
-  { bytesMax, ownerMax, ownerBytesMax }: AnswersRoom = ANSWERS_ROOM,
-): KeptAnswers {
-  async function look(
+  { bytesMax, ownerMax, ownerBytesMax }: AnswerBounds = ANSWER_BOUNDS,
+): IdempotencyStore {
+  async function lookUp(
     { id, owner }: AnswerKey,
     now: Millis,
     until: Millis,
   ): Promise<readonly [string, Buffer | undefined]> {
-    const bounds = [LIMITS.keptAnswersMax, bytesMax, ownerMax, ownerBytesMax, oldEnough(now)]
+    const bounds = [LIMITS.keptAnswersMax, bytesMax, ownerMax, ownerBytesMax, evictableUntil(now)]
     const args = [id, now, owner, until, ...bounds]
     // The script returns this type.
-    const [kind, bytes] = (await link.run(LOOK, args)) as readonly [Buffer, Buffer?]
+    const [kind, bytes] = (await link.run(LOOK_UP, args)) as readonly [Buffer, Buffer?]
     return [kind.toString(), bytes]
   }
 
   return {
-    async find(key, now): Promise<FoundAnswer> {
-      const [kind, bytes] = await look(key, now, Millis(0))
+    async find(key, now): Promise<AnswerLookup> {
+      const [kind, bytes] = await lookUp(key, now, Millis(0))
       if (bytes !== undefined) return { kind: 'kept', answer: unpack(bytes) }
       return { kind: kind === 'full' ? 'full' : 'none' }
     },
 
-    async begin(key, now): Promise<BegunAnswer> {
+    async begin(key, now): Promise<BeginResult> {
       const until = Millis(now + LIMITS.answerBegunMs)
-      const [kind, bytes] = await look(key, now, until)
+      const [kind, bytes] = await lookUp(key, now, until)
       if (bytes !== undefined) return { kind: 'kept', answer: unpack(bytes) }
       if (kind === 'begun') return { kind, until }
       return { kind: kind === 'full' ? 'full' : 'running' }
@@ -122,9 +128,9 @@ export function openRedisAnswers(
       await link.run(PUT, [id, now, owner, packr.pack(answer), keptUntil, ownerMax, ownerBytesMax])
     },
 
-    async giveUp(id, until) {
+    async abandon(id, until) {
       try {
-        await link.run(GIVE_UP, [id, until])
+        await link.run(ABANDON, [id, until])
       } catch (error) {
         // The entry expires by itself, as the port allows.
         if (!(error instanceof Fault)) throw error
@@ -134,7 +140,7 @@ export function openRedisAnswers(
 }
 
 /** Only this file writes the values, and in this type. Those of version 0.1 have no owner. */
-function unpack(bytes: Buffer): KeptAnswer {
-  const answer = packr.unpack(bytes) as Omit<KeptAnswer, 'owner'> & Partial<AnswerKey>
+function unpack(bytes: Buffer): StoredAnswer {
+  const answer = packr.unpack(bytes) as Omit<StoredAnswer, 'owner'> & Partial<AnswerKey>
   return { owner: '', ...answer }
 }

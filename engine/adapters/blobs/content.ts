@@ -13,7 +13,7 @@ export function checkedKey(key: string): string {
   return key
 }
 
-export class TooLarge extends Error {}
+export class TooLargeError extends Error {}
 
 /** Passes content on, and counts and hashes it. */
 export class Meter {
@@ -24,7 +24,7 @@ export class Meter {
   async *read(content: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       this.#bytes += chunk.length
-      if (this.#bytes > bytesMax) throw new TooLarge()
+      if (this.#bytes > bytesMax) throw new TooLargeError()
       this.#hash.update(chunk)
       yield chunk
     }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { LIMITS } from '../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
-import { checkedKey, Meter, TooLarge } from './content.ts'
+import { checkedKey, Meter, TooLargeError } from './content.ts'
 
 const readFile = promisify(read)
 const CONTENT = 'content'
@@ -18,7 +18,7 @@ const SLASH = '+'
 
 /** Only one process at a time may use a directory. Uploads that its predecessor did not finish are removed. */
 export async function openFileBlobs(path: string): Promise<Blobs> {
-  await orFault(async () => {
+  await withFault(async () => {
     await rm(join(path, UNFINISHED), { recursive: true, force: true })
     for (const folder of [CONTENT, UNFINISHED]) await mkdir(join(path, folder), { recursive: true })
   })
@@ -38,12 +38,12 @@ class FileBlobs implements Blobs {
     const meter = new Meter()
     try {
       await write(unfinished, meter.read(content, bytesMax))
-      await orFault(() => rename(unfinished, target))
-      await orFault(() => this.#sync())
+      await withFault(() => rename(unfinished, target))
+      await withFault(() => this.#sync())
       return meter.result()
     } catch (error) {
-      await orFault(() => rm(unfinished, { force: true }))
-      if (error instanceof TooLarge) return { kind: 'too_large' }
+      await withFault(() => rm(unfinished, { force: true }))
+      if (error instanceof TooLargeError) return { kind: 'too_large' }
       if (isFull(error)) return { kind: 'full' }
       throw error
     }
@@ -51,7 +51,7 @@ class FileBlobs implements Blobs {
 
   async head(key: string): Promise<BlobFacts | undefined> {
     const path = this.#fileOf(key)
-    const found = await orFault(() => ifThere(() => stat(path)))
+    const found = await withFault(() => ifExists(() => stat(path)))
     return found && { key, bytes: found.size }
   }
 
@@ -61,10 +61,10 @@ class FileBlobs implements Blobs {
   ): Promise<OpenBlob | undefined> {
     const path = this.#fileOf(key)
     // Handing these two calls to another thread would cost several times as much, and every range of an image opens a file.
-    const file = await orFault(() => ifThere(async () => openSync(path, 'r')))
+    const file = await withFault(() => ifExists(async () => openSync(path, 'r')))
     if (file === undefined) return undefined
     try {
-      const { size: bytes } = await orFault(async () => fstatSync(file))
+      const { size: bytes } = await withFault(async () => fstatSync(file))
       return openFile(file, { bytes, from: range?.from ?? 0, to: Math.min(range?.to ?? bytes, bytes) })
     } catch (error) {
       closeSync(file)
@@ -74,14 +74,14 @@ class FileBlobs implements Blobs {
 
   async delete(key: string): Promise<void> {
     const path = this.#fileOf(key)
-    await orFault(async () => {
+    await withFault(async () => {
       await rm(path, { force: true })
       await this.#sync()
     })
   }
 
   async list({ prefix, after = '', limit }: BlobPage): Promise<readonly BlobFacts[]> {
-    const names = await orFault(() => readdir(join(this.#path, CONTENT)))
+    const names = await withFault(() => readdir(join(this.#path, CONTENT)))
     const keys = names
       .map((name) => name.replaceAll(SLASH, '/'))
       .filter((key) => key.startsWith(prefix) && key > after)
@@ -107,15 +107,15 @@ class FileBlobs implements Blobs {
 }
 
 function openFile(file: number, part: { bytes: number; from: number; to: number }): OpenBlob {
-  let at = part.from
+  let position = part.from
   let isClosed = false
   return {
     bytes: part.bytes,
     async read(into) {
-      const wanted = Math.min(into.length, part.to - at)
+      const wanted = Math.min(into.length, part.to - position)
       if (wanted <= 0) return 0
-      const { bytesRead } = await orFault(() => readFile(file, into, 0, wanted, at))
-      at += bytesRead
+      const { bytesRead } = await withFault(() => readFile(file, into, 0, wanted, position))
+      position += bytesRead
       return bytesRead
     },
     async close() {
@@ -128,17 +128,17 @@ function openFile(file: number, part: { bytes: number; from: number; to: number 
 
 /** Errors of the content itself are passed on unchanged. */
 async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-  const file = await orFault(() => open(path, 'wx'))
+  const file = await withFault(() => open(path, 'wx'))
   try {
-    for await (const chunks of gathered(content)) await orFault(() => writeAll(file, chunks))
-    await orFault(() => file.sync())
+    for await (const chunks of inLargerChunks(content)) await withFault(() => writeAll(file, chunks))
+    await withFault(() => file.sync())
   } finally {
     await file.close()
   }
 }
 
 /** Network chunks are small, and each write is a system call on another thread, so chunks are written together. */
-async function* gathered(content: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
+async function* inLargerChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
   let [chunks, bytes]: [Uint8Array[], number] = [[], 0]
   for await (const chunk of content) {
     chunks.push(chunk)
@@ -157,7 +157,7 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promis
   if (bytesWritten < bytes) await file.writeFile(Buffer.concat(chunks).subarray(bytesWritten))
 }
 
-async function ifThere<T>(find: () => Promise<T>): Promise<T | undefined> {
+async function ifExists<T>(find: () => Promise<T>): Promise<T | undefined> {
   try {
     return await find()
   } catch (error) {
@@ -166,7 +166,7 @@ async function ifThere<T>(find: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function orFault<T>(run: () => Promise<T>): Promise<T> {
+async function withFault<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (cause) {

@@ -11,7 +11,7 @@ export interface SignedRequest {
 }
 
 /** Resolves with the head of the answer. The body is still to be read. */
-export function answerOf(signed: SignedRequest, body: Uint8Array): Promise<IncomingMessage> {
+export function sendRequest(signed: SignedRequest, body: Uint8Array): Promise<IncomingMessage> {
   const url = new URL(signed.url)
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
@@ -29,28 +29,29 @@ export function answerOf(signed: SignedRequest, body: Uint8Array): Promise<Incom
   })
 }
 
-export async function textOf(answer: IncomingMessage): Promise<string> {
+export async function readText(answer: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = []
-  for (let chunk = await nextOf(answer); chunk !== undefined; chunk = await nextOf(answer)) chunks.push(chunk)
+  for (let chunk = await nextChunk(answer); chunk !== undefined; chunk = await nextChunk(answer))
+    chunks.push(chunk)
   return Buffer.concat(chunks).toString()
 }
 
 /** The next chunk of the body. Undefined at its end. A service that goes silent in the middle is a fault, as at the
  *  beginning. */
-async function nextOf(answer: IncomingMessage): Promise<Uint8Array | undefined> {
+async function nextChunk(answer: IncomingMessage): Promise<Uint8Array | undefined> {
   for (;;) {
     if (answer.errored !== null) throw unavailable(true, 'the connection broke', answer.errored)
     const chunk: Uint8Array | null = answer.read()
     if (chunk !== null) return chunk
     if (answer.readableEnded) return undefined
     if (answer.destroyed) throw unavailable(true, 'the connection broke')
-    await change(answer)
+    await nextEvent(answer)
   }
 }
 
 const CHANGES = ['readable', 'end', 'error', 'close'] as const
 
-function change(answer: IncomingMessage): Promise<void> {
+function nextEvent(answer: IncomingMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
@@ -69,10 +70,10 @@ function change(answer: IncomingMessage): Promise<void> {
   })
 }
 
-export function unavailable(retryable: boolean, why: string, cause?: unknown): Fault {
+export function unavailable(retryable: boolean, problem: string, cause?: unknown): Fault {
   return new Fault('BLOBS_UNAVAILABLE', {
     retryable,
-    message: `the S3 service cannot be used: ${why}`,
+    message: `the S3 service cannot be used: ${problem}`,
     cause,
   })
 }

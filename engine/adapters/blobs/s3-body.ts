@@ -19,7 +19,7 @@ export class S3Body {
     this.#answer = answer
     // The answer flows only while somebody reads.
     answer.pause()
-    answer.on('data', (chunk: Uint8Array) => this.#take(chunk))
+    answer.on('data', (chunk: Uint8Array) => this.#copy(chunk))
     for (const name of ['end', 'error', 'close'] as const) answer.on(name, () => this.#settle())
   }
 
@@ -30,8 +30,8 @@ export class S3Body {
     this.#rest = NOTHING
     this.#into = into
     this.#filled = 0
-    this.#take(rest)
-    if (this.#filled < into.length && this.#isOpen()) await this.#flow()
+    this.#copy(rest)
+    if (this.#filled < into.length && this.#isOpen()) await this.#untilFilled()
     const { errored, readableEnded, destroyed } = this.#answer
     const isWhole = this.#filled === into.length || readableEnded
     if (!isWhole && errored !== null) throw unavailable(true, 'the connection broke', errored)
@@ -51,7 +51,7 @@ export class S3Body {
     return !readableEnded && !destroyed
   }
 
-  #take(chunk: Uint8Array): void {
+  #copy(chunk: Uint8Array): void {
     this.#timer?.refresh()
     const taken = Math.min(chunk.length, this.#into.length - this.#filled)
     this.#into.set(taken === chunk.length ? chunk : chunk.subarray(0, taken), this.#filled)
@@ -62,7 +62,7 @@ export class S3Body {
     this.#settle()
   }
 
-  #flow(): Promise<void> {
+  #untilFilled(): Promise<void> {
     return new Promise((resolve, reject) => {
       const done = (finish: () => void) => () => {
         clearTimeout(this.#timer)

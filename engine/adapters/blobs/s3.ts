@@ -7,8 +7,8 @@ import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
 import type { BlobAddress, BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
-import { checkedKey, Meter, TooLarge } from './content.ts'
-import { answerOf, type SignedRequest, textOf, unavailable } from './s3-answer.ts'
+import { checkedKey, Meter, TooLargeError } from './content.ts'
+import { readText, type SignedRequest, sendRequest, unavailable } from './s3-answer.ts'
 import { S3Body } from './s3-body.ts'
 
 export interface S3Options {
@@ -61,10 +61,10 @@ export class S3Blobs implements Blobs {
       const first = await parts.next()
       const second = await parts.next()
       if (second.done === true) await this.#send({ method: 'PUT', key, body: first.value ?? EMPTY })
-      else await this.#putParts(key, chained([first.value ?? EMPTY, second.value], parts))
+      else await this.#putParts(key, concat([first.value ?? EMPTY, second.value], parts))
       return meter.result()
     } catch (error) {
-      if (error instanceof TooLarge) return { kind: 'too_large' }
+      if (error instanceof TooLargeError) return { kind: 'too_large' }
       if (error instanceof Fault && error.cause === FULL) return { kind: 'full' }
       throw error
     } finally {
@@ -73,8 +73,8 @@ export class S3Blobs implements Blobs {
   }
 
   async head(key: string): Promise<BlobFacts | undefined> {
-    const found = await this.#find({ method: 'HEAD', key: checkedKey(key) })
-    return found && { key, bytes: Number(found.headers['content-length']) }
+    const response = await this.#sendWithRetries({ method: 'HEAD', key: checkedKey(key) })
+    return response && { key, bytes: Number(response.headers['content-length']) }
   }
 
   async open(
@@ -82,14 +82,14 @@ export class S3Blobs implements Blobs {
     range?: { readonly from: number; readonly to: number },
   ): Promise<OpenBlob | undefined> {
     const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to - 1}` }
-    const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
-    if (found === undefined) return undefined
-    if (range !== undefined && found.statusCode !== 206) {
-      found.destroy()
+    const response = await this.#sendWithRetries({ method: 'GET', key: checkedKey(key), headers })
+    if (response === undefined) return undefined
+    if (range !== undefined && response.statusCode !== 206) {
+      response.destroy()
       throw unavailable(false, 'it ignores ranges')
     }
-    const { 'content-range': part, 'content-length': length } = found.headers
-    const body = new S3Body(found)
+    const { 'content-range': part, 'content-length': length } = response.headers
+    const body = new S3Body(response)
     return {
       bytes: Number(part?.split('/')[1] ?? length),
       read: (into) => body.read(into),
@@ -107,7 +107,7 @@ export class S3Blobs implements Blobs {
   }
 
   async delete(key: string): Promise<void> {
-    await this.#find({ method: 'DELETE', key: checkedKey(key) })
+    await this.#sendWithRetries({ method: 'DELETE', key: checkedKey(key) })
   }
 
   async list({ prefix, after, limit }: BlobPage): Promise<readonly BlobFacts[]> {
@@ -117,7 +117,7 @@ export class S3Blobs implements Blobs {
       'max-keys': String(Math.min(limit, LIMITS.blobsListedMax)),
       ...(after === undefined ? {} : { 'start-after': after }),
     }
-    const text = await textOf(await this.#send({ method: 'GET', key: '', query }))
+    const text = await readText(await this.#send({ method: 'GET', key: '', query }))
     return [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry = '']) => ({
       key: fieldOf(entry, 'Key'),
       bytes: Number(fieldOf(entry, 'Size')),
@@ -126,7 +126,7 @@ export class S3Blobs implements Blobs {
 
   async #putParts(key: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
     const begun = await this.#send({ method: 'POST', key, query: { uploads: '' } })
-    const uploadId = fieldOf(await textOf(begun), 'UploadId')
+    const uploadId = fieldOf(await readText(begun), 'UploadId')
     try {
       const tags: string[] = []
       for await (const body of parts) {
@@ -137,7 +137,7 @@ export class S3Blobs implements Blobs {
       await this.#complete({ key, uploadId, tags })
     } catch (error) {
       // The parts would take up space. If they cannot be deleted, the caller must still learn of the original failure.
-      await this.#find({ method: 'DELETE', key, query: { uploadId } }).catch(() => undefined)
+      await this.#sendWithRetries({ method: 'DELETE', key, query: { uploadId } }).catch(() => undefined)
       throw error
     }
   }
@@ -150,7 +150,7 @@ export class S3Blobs implements Blobs {
     const { key, uploadId, tags } = upload
     const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
-    const text = await textOf(await this.#send({ method: 'POST', key, query: { uploadId }, body }))
+    const text = await readText(await this.#send({ method: 'POST', key, query: { uploadId }, body }))
     // S3 answers 200 before it starts to assemble the parts, and reports a failure in the body.
     if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
   }
@@ -175,7 +175,7 @@ export class S3Blobs implements Blobs {
   }
 
   async #send(request: S3Request): Promise<IncomingMessage> {
-    const response = await this.#find(request)
+    const response = await this.#sendWithRetries(request)
     if (response === undefined) throw unavailable(false, 'there is no such bucket or upload')
     return response
   }
@@ -187,10 +187,10 @@ export class S3Blobs implements Blobs {
   }
 
   /** Resolves with undefined if there is no such blob. Every request of this adapter is safe to repeat. */
-  async #find(request: S3Request): Promise<IncomingMessage | undefined> {
+  async #sendWithRetries(request: S3Request): Promise<IncomingMessage | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#ask(request)
+        return await this.#sendOnce(request)
       } catch (error) {
         if (!(error instanceof Fault && error.retryable) || attempt >= LIMITS.blobAttemptsMax) throw error
         await sleep(LIMITS.blobRetryMs * 2 ** attempt)
@@ -198,18 +198,18 @@ export class S3Blobs implements Blobs {
     }
   }
 
-  async #ask(request: S3Request): Promise<IncomingMessage | undefined> {
+  async #sendOnce(request: S3Request): Promise<IncomingMessage | undefined> {
     const { method, headers = {}, body = EMPTY } = request
     const signed = await this.#sign(request)
-    const answer = await answerOf({ ...signed, headers: { ...signed.headers, ...headers } }, body)
+    const answer = await sendRequest({ ...signed, headers: { ...signed.headers, ...headers } }, body)
     const { statusCode: status = 0 } = answer
     if (status >= 400) this.#signed.clear()
     if (status >= 200 && status < 300) {
       // The caller reads the body of these two only. All others are read here, or their connection would stay busy.
-      if (method !== 'GET' && method !== 'POST') await textOf(answer)
+      if (method !== 'GET' && method !== 'POST') await readText(answer)
       return answer
     }
-    const text = await textOf(answer)
+    const text = await readText(answer)
     if (status === 404 && !text.includes('NoSuchBucket')) return undefined
     if (status === 507 || FULL_CODES.has(fieldOf(text, 'Code'))) throw unavailable(false, 'it is full', FULL)
     const isRetryable = status >= 500 || status === 429
@@ -219,22 +219,22 @@ export class S3Blobs implements Blobs {
 
 /** Cuts the content into parts of this size. The last one may be smaller. */
 async function* partsOf(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = []
+  let buffered: Uint8Array[] = []
   let size = 0
   for await (const chunk of content) {
-    held.push(chunk)
+    buffered.push(chunk)
     size += chunk.length
     while (size >= bytes) {
-      const whole = Buffer.concat(held)
+      const whole = Buffer.concat(buffered)
       yield whole.subarray(0, bytes)
-      held = [whole.subarray(bytes)]
+      buffered = [whole.subarray(bytes)]
       size -= bytes
     }
   }
-  if (size > 0) yield Buffer.concat(held)
+  if (size > 0) yield Buffer.concat(buffered)
 }
 
-async function* chained(
+async function* concat(
   first: readonly Uint8Array[],
   rest: AsyncGenerator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

@@ -50,7 +50,7 @@ interface GrantedOptions extends SubscribeOptions {
   readonly qos: Qos
 }
 
-const USUAL: SubscribeOptions = { noLocal: false, asPublished: false }
+const OPTIONS_DEFAULT: SubscribeOptions = { noLocal: false, asPublished: false }
 
 export class Filters {
   readonly #granted = new Map<string, GrantedOptions>()
@@ -65,16 +65,16 @@ export class Filters {
     return this.#granted.has(filter)
   }
 
-  set(filter: string, qos: Qos, { noLocal, asPublished }: SubscribeOptions = USUAL): void {
+  set(filter: string, qos: Qos, { noLocal, asPublished }: SubscribeOptions = OPTIONS_DEFAULT): void {
     this.#granted.set(filter, { qos, noLocal, asPublished })
     this.version++
   }
 
   /** Returns false if there was no such subscription. */
   delete(filter: string): boolean {
-    const wasThere = this.#granted.delete(filter)
-    if (wasThere) this.version++
-    return wasThere
+    const existed = this.#granted.delete(filter)
+    if (existed) this.version++
+    return existed
   }
 
   entries(): readonly (readonly [string, Qos])[] {

@@ -95,9 +95,9 @@ async function takeLock(dir: string): Promise<Server> {
   if (lock !== undefined) return lock
   if (await isAlive(file)) throw inUse(dir)
   const moved = socketPath(join(dir, `lock.${randomBytes(4).toString('hex')}`))
-  moveIfThere(file, moved)
+  moveIfExists(file, moved)
   if (await isAlive(moved)) {
-    moveIfThere(moved, file)
+    moveIfExists(moved, file)
     throw inUse(dir)
   }
   rmSync(moved, { force: true })
@@ -133,7 +133,7 @@ async function isAlive(file: string): Promise<boolean> {
   }
 }
 
-function moveIfThere(from: string, to: string): void {
+function moveIfExists(from: string, to: string): void {
   try {
     renameSync(from, to)
   } catch (error) {

@@ -17,7 +17,7 @@ export interface GuardedHttpSettings {
   readonly resolve?: (host: string) => Promise<readonly string[]>
 }
 
-const TRY_MS = 10_000
+const TIMEOUT_MS_DEFAULT = 10_000
 const ANSWER_BYTES_MAX = 4_096
 const RETRY_AFTER_SEC_MAX = 3_600
 
@@ -26,7 +26,7 @@ export class GuardedHttp implements HttpOut {
   readonly #timeoutMs: number
   readonly #resolve: (host: string) => Promise<readonly string[]>
 
-  constructor({ allow, timeoutMs = TRY_MS, resolve = resolveAll }: GuardedHttpSettings) {
+  constructor({ allow, timeoutMs = TIMEOUT_MS_DEFAULT, resolve = resolveAll }: GuardedHttpSettings) {
     this.#allow = allow
     this.#timeoutMs = timeoutMs
     this.#resolve = resolve
@@ -35,22 +35,22 @@ export class GuardedHttp implements HttpOut {
   async judge(url: string): Promise<Judgement> {
     const target = parseTarget(url)
     if (target.kind === 'refused') return { kind: 'forbidden', address: url }
-    const found = await this.#addressesOf(target, AbortSignal.timeout(this.#timeoutMs))
-    return found.kind === 'addresses' ? { kind: 'allowed' } : found
+    const resolved = await this.#addressesOf(target, AbortSignal.timeout(this.#timeoutMs))
+    return resolved.kind === 'addresses' ? { kind: 'allowed' } : resolved
   }
 
   async send(request: OutboundRequest): Promise<SendResult> {
     const target = parseTarget(request.url)
     if (target.kind === 'refused') return { kind: 'blocked' }
     const signal = AbortSignal.timeout(this.#timeoutMs)
-    const found = await this.#addressesOf(target, signal)
-    if (found.kind === 'forbidden') return { kind: 'blocked' }
-    if (found.kind === 'unresolved') return { kind: 'failed', code: signal.aborted ? 'TIMEOUT' : 'DNS' }
-    return exchange(target.url, request, { addresses: found.addresses, signal })
+    const resolved = await this.#addressesOf(target, signal)
+    if (resolved.kind === 'forbidden') return { kind: 'blocked' }
+    if (resolved.kind === 'unresolved') return { kind: 'failed', code: signal.aborted ? 'TIMEOUT' : 'DNS' }
+    return exchange(target.url, request, { addresses: resolved.addresses, signal })
   }
 
   /** Names below `localhost` mean this machine, even if no resolver knows them. */
-  async #named(host: string): Promise<readonly string[]> {
+  async #resolveHost(host: string): Promise<readonly string[]> {
     const name = host.toLowerCase().replace(/\.$/, '')
     return /(^|\.)localhost$/.test(name) ? ['127.0.0.1'] : this.#resolve(name)
   }
@@ -62,7 +62,7 @@ export class GuardedHttp implements HttpOut {
     | Exclude<Judgement, { kind: 'allowed' }>
     | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
   > {
-    const addresses = isIP(host) > 0 ? [host] : await settledBy(signal, this.#named(host))
+    const addresses = isIP(host) > 0 ? [host] : await unlessAborted(signal, this.#resolveHost(host))
     if (addresses === undefined || addresses.length === 0) return { kind: 'unresolved' }
     const forbidden = addresses.find((address) => !mayReach(this.#allow, { host, port, address }))
     return forbidden === undefined
@@ -71,19 +71,23 @@ export class GuardedHttp implements HttpOut {
   }
 }
 
-interface Way {
+interface Connection {
   readonly addresses: readonly string[]
   readonly signal: AbortSignal
 }
 
-function exchange(url: URL, { method, headers, body }: OutboundRequest, way: Way): Promise<SendResult> {
+function exchange(
+  url: URL,
+  { method, headers, body }: OutboundRequest,
+  connection: Connection,
+): Promise<SendResult> {
   const options: RequestOptions = {
     method,
     headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
     // A new connection for each request, to an address that was judged.
     agent: false,
-    lookup: toJudged(way.addresses),
-    signal: way.signal,
+    lookup: lookupAmong(connection.addresses),
+    signal: connection.signal,
   }
   return new Promise((resolve) => {
     try {
@@ -101,12 +105,12 @@ function exchange(url: URL, { method, headers, body }: OutboundRequest, way: Way
   })
 }
 
-function toJudged(addresses: readonly string[]): LookupFunction {
+function lookupAmong(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }))
-  return (_host, options, found) => {
+  return (_host, options, callback) => {
     const [first] = all
-    if (options.all === true) found(null, all)
-    else found(null, first?.address ?? '', first?.family)
+    if (options.all === true) callback(null, all)
+    else callback(null, first?.address ?? '', first?.family)
   }
 }
 
@@ -151,7 +155,7 @@ async function resolveAll(host: string): Promise<readonly string[]> {
 }
 
 /** Undefined if the work fails or takes too long. */
-function settledBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true })
     work.then(resolve, () => resolve(undefined))

@@ -32,7 +32,7 @@ export interface LmdbEnvOptions {
   /** Free space on the disk that a write leaves. */
   readonly reserveBytes?: number
   /** Called after the file was reopened following a failure. If it throws, writes stay refused. */
-  readonly reopened?: () => void
+  readonly onReopened?: () => void
 }
 
 /** A commit failed, and none of its changes was stored. */
@@ -71,12 +71,12 @@ export class LmdbEnv {
   readonly #options: LmdbEnvOptions
   readonly #tables = new Map<string, Table>()
   #root: RootDatabase<Uint8Array, Key> | undefined
-  #waiting: QueuedWrite[] = []
-  #pumping: Promise<void> | undefined
+  #queue: QueuedWrite[] = []
+  #draining: Promise<void> | undefined
   #isSuspect = false
-  #final: CommitError | undefined
+  #finalError: CommitError | undefined
   #isClosed = false
-  #isShut = false
+  #isFileClosed = false
 
   constructor(options: LmdbEnvOptions) {
     this.#options = options
@@ -98,23 +98,23 @@ export class LmdbEnv {
   }
 
   /** Entries in key order. The caller must not await while reading them, so that no write comes in between. */
-  *entries(table: string, which: EntryRange = {}): Generator<{ key: Key; value: Uint8Array }, void> {
-    for (const entry of this.#table(table).getRange(toLmdbRange(which))) {
-      if (!String(entry.key).startsWith(which.prefix ?? '')) return
+  *entries(table: string, range: EntryRange = {}): Generator<{ key: Key; value: Uint8Array }, void> {
+    for (const entry of this.#table(table).getRange(toLmdbRange(range))) {
+      if (!String(entry.key).startsWith(range.prefix ?? '')) return
       yield entry
     }
   }
 
   /** The keys of these entries, without their values. */
-  *keys(table: string, which: EntryRange = {}): Generator<Key, void> {
-    for (const key of this.#table(table).getKeys(toLmdbRange(which))) {
-      if (!String(key).startsWith(which.prefix ?? '')) return
+  *keys(table: string, range: EntryRange = {}): Generator<Key, void> {
+    for (const key of this.#table(table).getKeys(toLmdbRange(range))) {
+      if (!String(key).startsWith(range.prefix ?? '')) return
       yield key
     }
   }
 
   /** The first entries in key order, up to this many bytes of values, but at least one if there is any. */
-  readSome(table: string, bytesMax: number): { key: Key; value: Uint8Array }[] {
+  readFirst(table: string, bytesMax: number): { key: Key; value: Uint8Array }[] {
     const entries: { key: Key; value: Uint8Array }[] = []
     let bytes = 0
     for (const entry of this.#table(table).getRange({})) {
@@ -134,7 +134,7 @@ export class LmdbEnv {
   }
 
   /** The first and the last key. Undefined for an empty table. */
-  ends(table: string): { readonly first: Key; readonly last: Key } | undefined {
+  keyRange(table: string): { readonly first: Key; readonly last: Key } | undefined {
     const [first] = this.#table(table).getKeys({ limit: 1 })
     const [last] = this.#table(table).getKeys({ limit: 1, reverse: true })
     return first === undefined || last === undefined ? undefined : { first, last }
@@ -144,15 +144,15 @@ export class LmdbEnv {
   write(changes: readonly Change[]): Promise<void> {
     if (this.#isClosed) return Promise.reject(new CommitError('the file is closed'))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ changes, resolve, reject })
-      this.#pumping ??= this.#pump()
+      this.#queue.push({ changes, resolve, reject })
+      this.#draining ??= this.#drainQueue()
     })
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#pumping
-    this.#isShut = true
+    await this.#draining
+    this.#isFileClosed = true
     await this.#root?.close()
   }
 
@@ -186,14 +186,14 @@ export class LmdbEnv {
   }
 
   #table(name: string): Table {
-    this.#opened()
+    this.#openRoot()
     const table = this.#tables.get(name)
     if (table === undefined) throw new Error(`there is no table ${name}`)
     return table
   }
 
-  async #pump(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  async #drainQueue(): Promise<void> {
+    while (this.#queue.length > 0) {
       const group = this.#takeGroup()
       const changes = group.flatMap((waiting) => waiting.changes)
       try {
@@ -204,29 +204,29 @@ export class LmdbEnv {
         for (const { reject } of group) reject(failure)
       }
     }
-    this.#pumping = undefined
+    this.#draining = undefined
   }
 
   #takeGroup(): readonly QueuedWrite[] {
     let taken = 0
     let size = 0
-    for (const { changes } of this.#waiting) {
+    for (const { changes } of this.#queue) {
       if (taken > 0 && size + changes.length > GROUP_CHANGES_MAX) break
       size += changes.length
       taken++
     }
-    return this.#waiting.splice(0, taken)
+    return this.#queue.splice(0, taken)
   }
 
   async #commit(changes: readonly Change[]): Promise<void> {
-    if (this.#final !== undefined) throw this.#final
+    if (this.#finalError !== undefined) throw this.#finalError
     const [only] = changes
     if (only === undefined) return
     if (!this.#hasRoom(changes)) throw new CommitError('the disk is full', { isFull: true })
     if (this.#isSuspect) await this.#reopen()
     if (changes.length === 1) await this.#apply(only)
     else
-      await this.#opened().batch(() => {
+      await this.#openRoot().batch(() => {
         // The promise of the batch reports all failures.
         for (const change of changes) void this.#apply(change)
       })
@@ -240,7 +240,7 @@ export class LmdbEnv {
     const isFinal = message.includes('Attempting to write page')
     const failure = new CommitError(message, { isFull: !isFinal && !this.#hasRoom(changes), isFinal, cause })
     // See E4.
-    if (isFinal) this.#final = failure
+    if (isFinal) this.#finalError = failure
     return failure
   }
 
@@ -258,18 +258,18 @@ export class LmdbEnv {
   async #reopen(): Promise<void> {
     const before = this.#root
     this.#root = undefined
-    this.#isShut = true
+    this.#isFileClosed = true
     await before?.close()
-    this.#isShut = false
-    this.#opened()
-    this.#options.reopened?.()
+    this.#isFileClosed = false
+    this.#openRoot()
+    this.#options.onReopened?.()
     this.#isSuspect = false
   }
 
   /** Reopens the file if that failed before, so that reads need not wait for the next write. */
-  #opened(): RootDatabase<Uint8Array, Key> {
+  #openRoot(): RootDatabase<Uint8Array, Key> {
     // LMDB shares one environment per file, so the old one must be closed before a new one can be opened.
-    if (this.#isShut) throw new Error('the file is closed')
+    if (this.#isFileClosed) throw new Error('the file is closed')
     this.#root ??= this.#open()
     return this.#root
   }

@@ -10,14 +10,14 @@ export interface SmtpSettings {
   readonly timeoutMs?: number
 }
 
-const TRY_MS = 10_000
+const TIMEOUT_MS_DEFAULT = 10_000
 
 export class SmtpMail implements Mail {
   readonly #transport: Transporter
   readonly #from: string
   readonly #host: string
 
-  constructor({ url, from, timeoutMs = TRY_MS }: SmtpSettings) {
+  constructor({ url, from, timeoutMs = TIMEOUT_MS_DEFAULT }: SmtpSettings) {
     const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
     this.#transport = createTransport({ url, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
     this.#from = from

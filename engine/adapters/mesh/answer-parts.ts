@@ -27,17 +27,17 @@ export function partsOf(outcome: Outcome): readonly Uint8Array[] {
 
 function answerParts(answer: Uint8Array): readonly Uint8Array[] {
   const parts: Uint8Array[] = []
-  let at = 0
-  for (; answer.length - at > LIMITS.meshPartBytes; at += LIMITS.meshPartBytes)
-    parts.push(partOf('more', at, answer.subarray(at, at + LIMITS.meshPartBytes)))
-  parts.push(partOf('answered', at, answer.subarray(at)))
+  let offset = 0
+  for (; answer.length - offset > LIMITS.meshPartBytes; offset += LIMITS.meshPartBytes)
+    parts.push(partOf('more', offset, answer.subarray(offset, offset + LIMITS.meshPartBytes)))
+  parts.push(partOf('answered', offset, answer.subarray(offset)))
   return parts
 }
 
-function partOf(kind: Kind, place: number, bytes: Uint8Array): Uint8Array {
+function partOf(kind: Kind, offset: number, bytes: Uint8Array): Uint8Array {
   const part = Buffer.allocUnsafe(HEAD_BYTES + bytes.length)
   part.writeUInt8(KINDS.indexOf(kind), 0)
-  part.writeUInt32BE(place, 1)
+  part.writeUInt32BE(offset, 1)
   part.set(bytes, HEAD_BYTES)
   return part
 }

@@ -49,7 +49,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
   test('questions under way fail as soon as the server dies, and all works again after its restart', async () => {
     const [asker, asked] = [await open(), await open()]
     const heard: string[] = []
-    asked.hear('topic', (news) => heard.push(news.join()))
+    asked.subscribe('topic', (news) => heard.push(news.join()))
     let arrived = () => {}
     const isThere = new Promise<void>((resolve) => {
       arrived = resolve
@@ -66,12 +66,12 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     await server.kill()
     await underWay
     await expect.poll(() => [asker.isUp(), asked.isUp()]).toEqual([false, false])
-    asker.tell('topic', new Uint8Array([1]))
+    asker.publish('topic', new Uint8Array([1]))
     await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(lost)
     await server.restart()
     await expect.poll(() => [asker.isUp(), asked.isUp()]).toEqual([true, true])
     expect([...(await asker.ask(asked.address, question, 5_000))]).toEqual([...question])
-    asker.tell('topic', new Uint8Array([2]))
+    asker.publish('topic', new Uint8Array([2]))
     // News sent without a connection are never delivered.
     await expect.poll(() => heard).toEqual(['2'])
   })
@@ -103,18 +103,18 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     const large = new Uint8Array(LIMITS.meshMessageBytesMax)
     const fits = LIMITS.meshNewsWaitingBytesMax / large.length
     server.pause()
-    for (let n = 0; n < fits; n++) mesh.tell('topic', large)
+    for (let n = 0; n < fits; n++) mesh.publish('topic', large)
     expect(warnings).toEqual([])
-    mesh.tell('topic', large)
-    mesh.tell('topic', large)
+    mesh.publish('topic', large)
+    mesh.publish('topic', large)
     expect(warnings).toEqual([
       'NATS is too slow, so live updates for other nodes are dropped; their clients will resync',
     ])
     server.resume()
     const heard: number[] = []
-    mesh.hear('topic', ({ length }) => heard.push(length))
+    mesh.subscribe('topic', ({ length }) => heard.push(length))
     const tell = () => {
-      mesh.tell('topic', question)
+      mesh.publish('topic', question)
       return heard.includes(question.length)
     }
     await expect.poll(tell).toBe(true)

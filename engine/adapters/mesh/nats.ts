@@ -9,7 +9,7 @@ import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { NatsLink } from '../nats/nats-link.ts'
 import { PartialAnswer, partsOf } from './answer-parts.ts'
-import { absent, checkNews, faultOf, notReached, questionFault, Responder } from './responder.ts'
+import { absentFault, checkNews, faultOf, questionFault, Responder, unreachableFault } from './responder.ts'
 
 export interface NatsMeshOptions {
   /** Letters, digits, `-` and `_`. It must be unique among all processes, including earlier runs. */
@@ -21,7 +21,7 @@ export interface NatsMeshOptions {
 
 interface OpenQuestion {
   readonly address: string
-  readonly arriving: PartialAnswer
+  readonly parts: PartialAnswer
   readonly timer: NodeJS.Timeout
   resolve(answer: Uint8Array): void
   reject(fault: Fault): void
@@ -46,15 +46,15 @@ class NatsMesh implements Mesh {
   readonly #name: string
   readonly #warn: NatsMeshOptions['warn']
   readonly #responder: Responder
-  readonly #asking = new Map<string, OpenQuestion>()
+  readonly #openQuestions = new Map<string, OpenQuestion>()
   readonly #subscriptions = new Set<Subscription>()
   readonly #inbox: string
-  #asked = 0
+  #questionCount = 0
   #waitingBytes = 0
   #isFlushing = false
   #isDropping = false
   #isClosed = false
-  #unwatch = () => {}
+  #stopWatching = () => {}
 
   constructor(link: NatsLink, { address, name = 'fleet', warn }: NatsMeshOptions) {
     this.address = address
@@ -65,16 +65,16 @@ class NatsMesh implements Mesh {
       warn('a question of another node could not be answered; this is a bug in Fleet', { err }),
     )
     this.#inbox = `${name}.answer.${address}.`
-    this.#subscribe(`${this.#inbox}*`, (message) => this.#take(message))
+    this.#subscribe(`${this.#inbox}*`, (message) => this.#receiveAnswer(message))
     this.#watch()
   }
 
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.#responder.open(answer)
+    this.#responder.serve(answer)
     this.#subscribe(`${this.#name}.node.${this.address}`, ({ data, reply }) => {
       // Without a reply subject there is nobody to answer.
       if (reply === undefined) return
-      this.#responder.take(data, (outcome) => {
+      this.#responder.handle(data, (outcome) => {
         for (const part of partsOf(outcome)) this.#publish(reply, part)
       })
     })
@@ -83,19 +83,19 @@ class NatsMesh implements Mesh {
   ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
     const fault = questionFault(question)
     if (fault !== undefined) return Promise.reject(fault)
-    const id = (++this.#asked).toString(36)
+    const id = (++this.#questionCount).toString(36)
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(id, 'did not answer in time'), timeoutMs)
-      this.#asking.set(id, { address, arriving: new PartialAnswer(), timer, resolve, reject })
+      const timer = setTimeout(() => this.#failQuestion(id, 'did not answer in time'), timeoutMs)
+      this.#openQuestions.set(id, { address, parts: new PartialAnswer(), timer, resolve, reject })
       const isSent =
         ADDRESS.test(address) &&
         !this.#isClosed &&
         this.#publish(`${this.#name}.node.${address}`, question, this.#inbox + id)
-      if (!isSent) this.#fail(id, 'cannot be reached over NATS')
+      if (!isSent) this.#failQuestion(id, 'cannot be reached over NATS')
     })
   }
 
-  tell(topic: string, news: Uint8Array): void {
+  publish(topic: string, news: Uint8Array): void {
     checkNews(news)
     const isTooMuch = this.#waitingBytes + news.length > LIMITS.meshNewsWaitingBytesMax
     if (isTooMuch && !this.#isDropping)
@@ -109,7 +109,7 @@ class NatsMesh implements Mesh {
     if (this.#waitingBytes > FLUSH_BYTES && !this.#isFlushing) void this.#flush()
   }
 
-  hear(topic: string, listener: (news: Uint8Array) => void): () => void {
+  subscribe(topic: string, listener: (news: Uint8Array) => void): () => void {
     return this.#subscribe(`${this.#name}.news.${topic}`, ({ data }) => listener(data))
   }
 
@@ -119,8 +119,8 @@ class NatsMesh implements Mesh {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#unwatch()
-    for (const id of this.#asking.keys()) this.#fail(id, 'was asked by a node that closes')
+    this.#stopWatching()
+    for (const id of this.#openQuestions.keys()) this.#failQuestion(id, 'was asked by a node that closes')
     await this.#responder.close()
     for (const subscription of this.#subscriptions) subscription.unsubscribe()
     if (!this.#link.isConnected) return
@@ -130,41 +130,41 @@ class NatsMesh implements Mesh {
 
   /** Fails the questions in flight when the connection is lost (X2). */
   #watch(): void {
-    this.#unwatch = this.#link.onChange(() => {
+    this.#stopWatching = this.#link.onNextChange(() => {
       if (!this.#link.isConnected)
-        for (const id of this.#asking.keys())
-          this.#fail(id, 'cannot be reached: the connection to NATS was lost')
+        for (const id of this.#openQuestions.keys())
+          this.#failQuestion(id, 'cannot be reached: the connection to NATS was lost')
       this.#watch()
     })
   }
 
-  #take({ subject, data, headers }: Msg): void {
+  #receiveAnswer({ subject, data, headers }: Msg): void {
     const id = subject.slice(this.#inbox.length)
-    const asking = this.#asking.get(id)
+    const question = this.#openQuestions.get(id)
     // The answer came too late.
-    if (asking === undefined) return
+    if (question === undefined) return
     const isNobody = data.length === 0 && headers?.code === NO_RESPONDERS
-    const outcome = isNobody ? 'nobody' : asking.arriving.add(data)
+    const outcome = isNobody ? 'nobody' : question.parts.add(data)
     if (outcome === 'nobody') {
-      this.#end(id)
-      asking.reject(absent(asking.address))
-    } else if (outcome === 'torn') this.#fail(id, 'answered, but not all of it arrived')
+      this.#closeQuestion(id)
+      question.reject(absentFault(question.address))
+    } else if (outcome === 'torn') this.#failQuestion(id, 'answered, but not all of it arrived')
     else if (outcome !== undefined) {
-      this.#end(id)
-      if (outcome.kind === 'answered') asking.resolve(outcome.answer)
-      else asking.reject(faultOf(asking.address, outcome))
+      this.#closeQuestion(id)
+      if (outcome.kind === 'answered') question.resolve(outcome.answer)
+      else question.reject(faultOf(question.address, outcome))
     }
   }
 
-  #fail(id: string, why: string): void {
-    const asking = this.#asking.get(id)
-    this.#end(id)
-    asking?.reject(notReached(asking.address, why))
+  #failQuestion(id: string, reason: string): void {
+    const question = this.#openQuestions.get(id)
+    this.#closeQuestion(id)
+    question?.reject(unreachableFault(question.address, reason))
   }
 
-  #end(id: string): void {
-    clearTimeout(this.#asking.get(id)?.timer)
-    this.#asking.delete(id)
+  #closeQuestion(id: string): void {
+    clearTimeout(this.#openQuestions.get(id)?.timer)
+    this.#openQuestions.delete(id)
   }
 
   /** Returns false without a connection, since the message would otherwise wait for the next one. */
@@ -176,10 +176,10 @@ class NatsMesh implements Mesh {
     return true
   }
 
-  #subscribe(subject: string, hear: (message: Msg) => void): () => void {
+  #subscribe(subject: string, listener: (message: Msg) => void): () => void {
     const subscription = this.#link.connection.subscribe(subject, {
       callback: (error, message) => {
-        if (error === null) hear(message)
+        if (error === null) listener(message)
         else
           this.#warn(
             'NATS refused a subscription, so this node cannot hear others; check the permissions of its account',

@@ -4,9 +4,9 @@ import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 
-export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array } | NoAnswer
+export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array } | AnswerFailure
 
-type NoAnswer =
+type AnswerFailure =
   | { readonly kind: 'failed'; readonly message: string }
   /** The question was not started, because this node is not serving. */
   | { readonly kind: 'absent' }
@@ -17,66 +17,66 @@ type NoAnswer =
 
 type Answer = (question: Uint8Array) => Promise<Uint8Array>
 
-interface UnderWay {
+interface PendingQuestion {
   readonly bytes: number
   reply(outcome: Outcome): void
 }
 
 export class Responder {
-  readonly #failed: (error: unknown) => void
-  readonly #underWay = new Set<UnderWay>()
+  readonly #onFailure: (error: unknown) => void
+  readonly #pending = new Set<PendingQuestion>()
   #bytes = 0
   #answer: Answer | undefined
   #isClosing = false
-  #idle = () => {}
+  #onIdle = () => {}
 
   /** `failed` is called when answering throws, which is a bug of this node. */
   constructor(failed: (error: unknown) => void = () => {}) {
-    this.#failed = failed
+    this.#onFailure = failed
   }
 
-  open(answer: Answer): void {
+  serve(answer: Answer): void {
     this.#answer = answer
   }
 
   /** Calls `reply` exactly once. It does so immediately if the question is not accepted. */
-  take(question: Uint8Array, reply: (outcome: Outcome) => void): void {
+  handle(question: Uint8Array, reply: (outcome: Outcome) => void): void {
     const answerTo = this.#isClosing ? undefined : this.#answer
     if (answerTo === undefined) reply({ kind: 'absent' })
     else if (!this.#hasRoomFor(question)) reply({ kind: 'busy' })
     else {
-      const one = { bytes: question.length, reply }
-      this.#underWay.add(one)
-      this.#bytes += one.bytes
-      void this.#outcomeOf(answerTo, question).then((outcome) => this.#end(one, outcome))
+      const pending = { bytes: question.length, reply }
+      this.#pending.add(pending)
+      this.#bytes += pending.bytes
+      void this.#outcomeOf(answerTo, question).then((outcome) => this.#finish(pending, outcome))
     }
   }
 
   /** Accepts no more questions. Resolves once those in progress are answered or, after a timeout, abandoned. */
   async close(): Promise<void> {
     this.#isClosing = true
-    if (this.#underWay.size === 0) return
+    if (this.#pending.size === 0) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, LIMITS.meshStopTimeoutMs)
-      this.#idle = () => {
+      this.#onIdle = () => {
         clearTimeout(timer)
         resolve()
       }
     })
-    for (const one of this.#underWay) this.#end(one, { kind: 'closing' })
+    for (const one of this.#pending) this.#finish(one, { kind: 'closing' })
   }
 
   #hasRoomFor({ length }: Uint8Array): boolean {
     const { meshQuestionsMax, meshQuestionsBytesMax } = LIMITS
-    return this.#underWay.size < meshQuestionsMax && this.#bytes + length <= meshQuestionsBytesMax
+    return this.#pending.size < meshQuestionsMax && this.#bytes + length <= meshQuestionsBytesMax
   }
 
-  #end(one: UnderWay, outcome: Outcome): void {
+  #finish(pending: PendingQuestion, outcome: Outcome): void {
     // The question was already abandoned.
-    if (!this.#underWay.delete(one)) return
-    this.#bytes -= one.bytes
-    one.reply(outcome)
-    if (this.#underWay.size === 0) this.#idle()
+    if (!this.#pending.delete(pending)) return
+    this.#bytes -= pending.bytes
+    pending.reply(outcome)
+    if (this.#pending.size === 0) this.#onIdle()
   }
 
   async #outcomeOf(answerTo: Answer, question: Uint8Array): Promise<Outcome> {
@@ -85,21 +85,21 @@ export class Responder {
       if (answer.length <= LIMITS.meshAnswerBytesMax) return { kind: 'answered', answer }
       return { kind: 'failed', message: `the answer of ${answer.length} bytes is too large; ask for less` }
     } catch (error) {
-      this.#failed(error)
+      this.#onFailure(error)
       return { kind: 'failed', message: errorText(error) }
     }
   }
 }
 
 /** The fault that an asker gets instead of an answer. */
-export function faultOf(address: string, outcome: NoAnswer): Fault {
+export function faultOf(address: string, outcome: AnswerFailure): Fault {
   switch (outcome.kind) {
     case 'failed':
       return new Fault('NODE_FAILED', { retryable: false, message: `node ${address}: ${outcome.message}` })
     case 'absent':
-      return absent(address)
+      return absentFault(address)
     case 'closing':
-      return notReached(address, 'is closing')
+      return unreachableFault(address, 'is closing')
     case 'busy':
       return new Fault('OVERLOADED', {
         retryable: true,
@@ -110,12 +110,12 @@ export function faultOf(address: string, outcome: NoAnswer): Fault {
   }
 }
 
-export function absent(address: string): Fault {
+export function absentFault(address: string): Fault {
   return new Fault('NODE_ABSENT', { retryable: true, message: `node ${address} is not running` })
 }
 
-export function notReached(address: string, why: string): Fault {
-  return new Fault('NODE_UNREACHABLE', { retryable: true, message: `node ${address} ${why}` })
+export function unreachableFault(address: string, reason: string): Fault {
+  return new Fault('NODE_UNREACHABLE', { retryable: true, message: `node ${address} ${reason}` })
 }
 
 /** Checks the size of a question before it is sent. */

@@ -39,7 +39,7 @@ export class NatsLink {
   readonly connection: NatsConnection
   readonly client: JetStreamClient
   readonly manager: JetStreamManager
-  readonly #waiting = new Set<() => void>()
+  readonly #listeners = new Set<() => void>()
   #isConnected = true
 
   constructor(connection: NatsConnection, manager: JetStreamManager) {
@@ -53,36 +53,36 @@ export class NatsLink {
     return this.#isConnected
   }
 
-  /** Calls `listener` whenever the connection is lost or restored. Returns a function that stops that. */
-  onChange(run: () => void): () => void {
-    this.#waiting.add(run)
-    return () => this.#waiting.delete(run)
+  /** Calls the listener once, when the connection is next lost or restored. Returns a function that cancels it. */
+  onNextChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   async close(): Promise<void> {
     await this.connection.close()
-    this.#change(false)
+    this.#setConnected(false)
   }
 
   async #watch(): Promise<void> {
     for await (const { type } of this.connection.status()) {
-      if (type === 'disconnect' || type === 'close') this.#change(false)
-      else if (type === 'reconnect') this.#change(true)
+      if (type === 'disconnect' || type === 'close') this.#setConnected(false)
+      else if (type === 'reconnect') this.#setConnected(true)
     }
-    this.#change(false)
+    this.#setConnected(false)
   }
 
-  #change(isConnected: boolean): void {
+  #setConnected(isConnected: boolean): void {
     this.#isConnected = isConnected
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
-    for (const run of waiting) run()
+    const listeners = [...this.#listeners]
+    this.#listeners.clear()
+    for (const listener of listeners) listener()
   }
 }
 
 /** Throws a `Fault` that says in one line what is wrong with the servers and what to change. */
 export async function openNats(options: NatsOptions): Promise<NatsLink> {
-  const connection = await connected(options)
+  const connection = await openConnection(options)
   try {
     checkServer(connection)
     const link = new NatsLink(connection, await managerOf(connection))
@@ -94,7 +94,7 @@ export async function openNats(options: NatsOptions): Promise<NatsLink> {
   }
 }
 
-async function connected(options: NatsOptions): Promise<NatsConnection> {
+async function openConnection(options: NatsOptions): Promise<NatsConnection> {
   try {
     return await connect(connectionOptions(options))
   } catch (error) {
@@ -164,7 +164,7 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
 /** Durability `power` needs an fsync before each answer, which NATS does only if it is configured to. */
 async function checkSync({ monitors = [], warn }: NatsOptions): Promise<void> {
   const answers = await Promise.all(
-    monitors.map(async (monitor) => ({ monitor, syncs: await doesSync(monitor) })),
+    monitors.map(async (monitor) => ({ monitor, syncs: await readSyncAlways(monitor) })),
   )
   for (const { monitor, syncs } of answers) {
     if (syncs === undefined)
@@ -181,7 +181,7 @@ async function checkSync({ monitors = [], warn }: NatsOptions): Promise<void> {
 }
 
 /** Undefined if the monitoring cannot tell. */
-async function doesSync(monitor: string): Promise<boolean | undefined> {
+async function readSyncAlways(monitor: string): Promise<boolean | undefined> {
   try {
     const signal = AbortSignal.timeout(LIMITS.natsTimeoutMs)
     const response = await fetch(new URL('/varz', monitor), { signal })

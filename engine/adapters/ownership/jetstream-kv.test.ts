@@ -45,15 +45,15 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
   test('epochs are above those of the store, though NATS was wiped or put back', async () => {
     const options = { name: `owners${count++}`, replicas: 1 }
     const [one, other] = [
-      await openKvOwnership(await link(), { ...options, above: 2_066 }),
-      await openKvOwnership(await link(), { ...options, above: 2_066 }),
+      await openKvOwnership(await link(), { ...options, epochMin: 2_066 }),
+      await openKvOwnership(await link(), { ...options, epochMin: 2_066 }),
     ]
     const epoch = (await one.claim(Partition(1), 'a', 0)) ?? 0
     expect(epoch).toBeGreaterThan(2_066)
     // A node that starts later, and found the table as low, takes nothing away.
-    await openKvOwnership(await link(), { ...options, above: 2_066 })
+    await openKvOwnership(await link(), { ...options, epochMin: 2_066 })
     expect((await other.read()).owners).toEqual([{ partition: 1, nodeId: 'a', epoch }])
-    const set = await openKvOwnership(await link(), { ...options, above: 9_000 })
+    const set = await openKvOwnership(await link(), { ...options, epochMin: 9_000 })
     expect((await set.read()).owners).toEqual([])
     expect(await set.claim(Partition(1), 'b', 0)).toBeGreaterThan(9_000)
   })

@@ -19,11 +19,11 @@ import type { NatsLink } from '../nats/nats-link.ts'
 
 export interface KvOwnershipOptions {
   readonly name?: string
-  /** The bucket is `<name>-<of>`, and the subject of calls is `<name>.<of>`. */
-  readonly of?: 'owners' | 'lanes'
+  /** The bucket is `<name>-<table>`, and changes are announced on the subject `<name>.<table>`. */
+  readonly table?: 'owners' | 'lanes'
   readonly replicas: number
   /** The greatest epoch that the store knows. A NATS that was wiped or restored from a copy would start below it. */
-  readonly above?: number
+  readonly epochMin?: number
 }
 
 const NODE = 'node.'
@@ -33,14 +33,14 @@ const MARKERS_KEPT_MS = 3_600_000
 
 /** The caller closes the link. */
 export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
-  const { name = 'fleet', of = 'owners', replicas, above = 0 } = options
-  return translated(async () => {
+  const { name = 'fleet', table = 'owners', replicas, epochMin = 0 } = options
+  return withFault(async () => {
     const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
-    const bucket = await new Kvm(client).create(`${name}-${of}`, { history: 1, replicas })
-    const table = new KvOwnership(link, bucket, { name, of })
-    await table.raise(above)
-    await table.clear()
-    return table
+    const bucket = await new Kvm(client).create(`${name}-${table}`, { history: 1, replicas })
+    const ownership = new KvOwnership(link, bucket, { name, table })
+    await ownership.raiseRevisions(epochMin)
+    await ownership.removeOldMarkers()
+    return ownership
   })
 }
 
@@ -49,30 +49,34 @@ class KvOwnership implements OwnershipTable {
   readonly #bucket: KV
   readonly #stream: string
   readonly #keyPrefix: string
-  readonly #calls: string
+  readonly #changeSubject: string
 
-  constructor(link: NatsLink, bucket: KV, { name, of }: { readonly name: string; readonly of: string }) {
+  constructor(
+    link: NatsLink,
+    bucket: KV,
+    { name, table }: { readonly name: string; readonly table: string },
+  ) {
     this.#link = link
     this.#bucket = bucket
-    this.#stream = `KV_${name}-${of}`
-    this.#keyPrefix = `$KV.${name}-${of}.`
-    this.#calls = `${name}.${of}`
+    this.#stream = `KV_${name}-${table}`
+    this.#keyPrefix = `$KV.${name}-${table}.`
+    this.#changeSubject = `${name}.${table}`
   }
 
   read(): Promise<OwnershipState> {
     // Without a timeout, an answer lost with its connection would be awaited much longer.
-    return translated(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
+    return withFault(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
   }
 
   /** Makes all future revisions greater than this one, and removes existing entries: they were decided before the loss. */
-  async raise(above: number): Promise<void> {
+  async raiseRevisions(epochMin: number): Promise<void> {
     const { streams } = this.#link.manager
     const { state } = await streams.info(this.#stream)
-    if (state.last_seq < above) await streams.purge(this.#stream, { seq: above + 1 })
+    if (state.last_seq < epochMin) await streams.purge(this.#stream, { seq: epochMin + 1 })
   }
 
   /** Removes markers of nodes that are long gone, because all keys must fit into one answer. */
-  async clear(): Promise<void> {
+  async removeOldMarkers(): Promise<void> {
     for await (const { subject, data, time } of await this.#lastMessages()) {
       if (data.length === 0 && Date.now() - time.getTime() > MARKERS_KEPT_MS)
         await this.#link.manager.streams.purge(this.#stream, { filter: subject })
@@ -106,7 +110,7 @@ class KvOwnership implements OwnershipTable {
     const renewed = await this.#update(key, value, revision)
     if (renewed !== undefined) return renewed
     // Nobody else writes this entry. If it has the new value, an earlier renewal succeeded but its answer was lost.
-    const entry = await translated(() => this.#bucket.get(key))
+    const entry = await withFault(() => this.#bucket.get(key))
     return entry === null || entry.length === 0 ? undefined : this.#update(key, value, entry.revision)
   }
 
@@ -127,13 +131,13 @@ class KvOwnership implements OwnershipTable {
     await this.#update(PARTITION + partition, JSON.stringify({}), epoch)
   }
 
-  onCall(run: () => void): () => void {
-    const subscription = this.#link.connection.subscribe(this.#calls, { callback: () => run() })
+  onChange(run: () => void): () => void {
+    const subscription = this.#link.connection.subscribe(this.#changeSubject, { callback: () => run() })
     return () => subscription.unsubscribe()
   }
 
-  call(): void {
-    if (this.#link.isConnected) this.#link.connection.publish(this.#calls)
+  announceChange(): void {
+    if (this.#link.isConnected) this.#link.connection.publish(this.#changeSubject)
   }
 
   #update(key: string, value: string, revision: number): Promise<number | undefined> {
@@ -163,7 +167,7 @@ async function unlessChanged<T>(change: () => Promise<T>): Promise<T | undefined
   }
 }
 
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+async function withFault<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

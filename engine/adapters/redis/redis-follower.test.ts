@@ -35,7 +35,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     follower = new Follower(link, {
       stream: 'words',
       load: async () => {},
-      take: ([, word]) => void words.push(String(word)),
+      apply: ([, word]) => void words.push(String(word)),
     })
     await follower.start()
   })

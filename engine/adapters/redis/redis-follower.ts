@@ -5,7 +5,7 @@
 // C1. Messages are numbered without gaps. A missing message was trimmed while this process was disconnected, so
 //     everything is loaded again.
 // C2. A number names the same message for ever. If it names another one, or no message, Redis has lost data.
-// C3. `#heardAt` is a time at which nothing was missing here. After a pause of the process, answers that it finds are old,
+// C3. `#currentAt` is a time at which nothing was missing here. After a pause of the process, answers that it finds are old,
 //     so an answer that took too long counts for the time at which it was requested.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
@@ -19,7 +19,7 @@ export interface FollowedStream {
   /** Loads everything from Redis. Messages that are already part of it may be applied once more afterwards. */
   load(reader: Redis): Promise<void>
   /** Applies a message. Its fields alternate between name and value. */
-  take(fields: readonly Buffer[]): void
+  apply(fields: readonly Buffer[]): void
 }
 
 interface Waiter {
@@ -41,9 +41,9 @@ export class Follower {
   #id = START
   #seq = 0
   #isLoaded = false
-  #heardAt = Number.NEGATIVE_INFINITY
+  #currentAt = Number.NEGATIVE_INFINITY
   /** When Redis last failed to answer a request to catch up. */
-  #missedAt = Number.NEGATIVE_INFINITY
+  #unansweredAt = Number.NEGATIVE_INFINITY
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
@@ -73,7 +73,7 @@ export class Follower {
         return this.#last()
       })
       this.#running = this.#run()
-      await this.reached(last.seq)
+      await this.untilApplied(last.seq)
     } catch (error) {
       await this.close()
       throw error
@@ -81,38 +81,38 @@ export class Follower {
   }
 
   isUp(): boolean {
-    return this.#isLoaded && performance.now() - this.#heardAt < LIMITS.storeStaleMsMax
+    return this.#isLoaded && performance.now() - this.#currentAt < LIMITS.storeStaleMsMax
   }
 
   /** Resolves once all messages that existed before the call are applied. */
   async catchUp(): Promise<void> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const seq = await this.#link.read((redis) => redis.get(`${this.#key}:seq`))
-    await this.reached(Number(seq ?? 0))
-    this.#heardAt = Math.max(this.#heardAt, askedAt)
+    await this.untilApplied(Number(seq ?? 0))
+    this.#currentAt = Math.max(this.#currentAt, requestedAt)
   }
 
   /** Undefined if Redis answered a moment ago, or is known not to answer. Otherwise resolves once this process has
    *  caught up, and after a second in any case. */
   freshen(): Promise<void> | undefined {
     const now = performance.now()
-    if (isRecent(this.#heardAt, now) || isRecent(this.#missedAt, now)) return undefined
+    if (isRecent(this.#currentAt, now) || isRecent(this.#unansweredAt, now)) return undefined
     return this.#tryToCatchUp(now + LIMITS.storeKnownMs)
   }
 
   /** Never rejects. */
   async #tryToCatchUp(until: number): Promise<void> {
-    const isOver = new AbortController()
-    const caughtUp = this.#caughtUp(isOver.signal)
-    const late = sleep(until - performance.now(), 'late', { signal: isOver.signal }).catch(() => 'aborted')
+    const abort = new AbortController()
+    const caughtUp = this.#catchUpWithRetries(abort.signal)
+    const late = sleep(until - performance.now(), 'late', { signal: abort.signal }).catch(() => 'aborted')
     // A paused process wakes up late, so the time that was planned counts.
-    if ((await Promise.race([caughtUp, late])) === 'late') this.#missedAt = until
-    isOver.abort()
+    if ((await Promise.race([caughtUp, late])) === 'late') this.#unansweredAt = until
+    abort.abort()
   }
 
   /** The connection may have to be reopened first. */
-  async #caughtUp(isOver: AbortSignal): Promise<void> {
-    while (!isOver.aborted && !this.#isClosed) {
+  async #catchUpWithRetries(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isClosed) {
       try {
         return await this.catchUp()
       } catch (error) {
@@ -123,7 +123,7 @@ export class Follower {
   }
 
   /** Resolves once the message of this number is applied. */
-  reached(seq: number): Promise<void> {
+  untilApplied(seq: number): Promise<void> {
     if (seq <= this.#seq) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -150,7 +150,7 @@ export class Follower {
   async #run(): Promise<void> {
     while (!this.#isClosed) {
       try {
-        await this.#check()
+        await this.#checkIdentity()
         if (!this.#isLoaded) await this.#load()
         while (!this.#isClosed && this.#isLoaded) await this.#read()
       } catch (error) {
@@ -163,25 +163,25 @@ export class Follower {
   }
 
   async #read(): Promise<void> {
-    const askedAt = performance.now()
-    const wait = isRecent(this.#heardAt, askedAt) ? ['BLOCK', LIMITS.storePollMs] : []
+    const requestedAt = performance.now()
+    const wait = isRecent(this.#currentAt, requestedAt) ? ['BLOCK', LIMITS.storePollMs] : []
     const bounds = ['COUNT', MESSAGES_AT_ONCE, ...wait, 'STREAMS'] as const
     // The answer is the stream's name and messages, or null if none arrived in time.
-    const found = (await this.#reader.callBuffer('XREAD', ...bounds, this.#key, this.#id)) as
+    const reply = (await this.#reader.callBuffer('XREAD', ...bounds, this.#key, this.#id)) as
       | readonly (readonly [Buffer, readonly Message[]])[]
       | null
-    const messages = found?.[0]?.[1]
+    const messages = reply?.[0]?.[1]
     // Nothing has been written for a while, so there is time to check that this is still the same Redis.
-    if (messages === undefined) await this.#check()
-    else this.#take(messages)
+    if (messages === undefined) await this.#checkIdentity()
+    else this.#apply(messages)
     // A full answer may not be the last one.
     if (!this.#isLoaded || messages?.length === MESSAGES_AT_ONCE) return
     const now = performance.now()
     // See C3.
-    this.#heardAt = Math.max(this.#heardAt, isRecent(askedAt, now) ? now : askedAt)
+    this.#currentAt = Math.max(this.#currentAt, isRecent(requestedAt, now) ? now : requestedAt)
   }
 
-  #take(messages: readonly Message[]): void {
+  #apply(messages: readonly Message[]): void {
     for (const [idBytes, fields] of messages) {
       const id = idBytes.toString()
       const seq = seqOf(id)
@@ -190,34 +190,34 @@ export class Follower {
         this.#isLoaded = false
         return
       }
-      this.#followed.take(fields)
+      this.#followed.apply(fields)
       this.#id = id
       this.#seq = seq
     }
-    this.#settle()
+    this.#settleWaiters()
   }
 
   async #load(): Promise<void> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const last = await this.#last()
     await this.#followed.load(this.#reader)
     this.#id = last.id
     this.#seq = last.seq
     this.#isLoaded = true
-    this.#heardAt = askedAt
-    this.#settle()
+    this.#currentAt = requestedAt
+    this.#settleWaiters()
   }
 
   /** Checks C2. */
-  async #check(): Promise<void> {
+  async #checkIdentity(): Promise<void> {
     const identity = await this.#reader.get(this.#link.key('identity'))
-    if (identity !== this.#link.identity) throw this.#link.lose('Redis is empty or another one')
+    if (identity !== this.#link.identity) throw this.#link.reportLoss('Redis is empty or another one')
     if (this.#id === START) return
-    const isThere = (await this.#reader.xrange(this.#key, this.#id, this.#id)).length === 1
-    if (isThere) return
+    const isStored = (await this.#reader.xrange(this.#key, this.#id, this.#id)).length === 1
+    if (isStored) return
     const [first] = await this.#reader.xrange(this.#key, '-', '+', 'COUNT', 1)
     const isTrimmed = first !== undefined && seqOf(first[0]) > this.#seq
-    if (!isTrimmed) throw this.#link.lose('Redis has lost data that this process has seen')
+    if (!isTrimmed) throw this.#link.reportLoss('Redis has lost data that this process has seen')
     this.#isLoaded = false
   }
 
@@ -226,7 +226,7 @@ export class Follower {
     return last === undefined ? { id: START, seq: 0 } : { id: last[0], seq: seqOf(last[0]) }
   }
 
-  #settle(): void {
+  #settleWaiters(): void {
     const done = this.#waiters.filter(({ seq }) => seq <= this.#seq)
     if (done.length === 0) return
     this.#waiters = this.#waiters.filter(({ seq }) => seq > this.#seq)

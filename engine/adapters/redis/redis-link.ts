@@ -12,7 +12,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { errorText } from '../../../schemas/error-text.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
-import { checkRedisServer } from './redis-fitness.ts'
+import { checkRedisServer } from './redis-check.ts'
 
 export interface RedisLinkOptions {
   /** A `redis://` URL or, with TLS, a `rediss://` URL. */
@@ -133,18 +133,18 @@ export class RedisLink {
   }
 
   /** Translates an error of a read. */
-  async read<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
+  async read<T>(query: (redis: Redis) => Promise<T>): Promise<T> {
     try {
-      return await ask(this.#redis)
+      return await query(this.#redis)
     } catch (error) {
       throw this.#faultOf(error)
     }
   }
 
-  lose(why: string): Fault {
+  reportLoss(reason: string): Fault {
     const fault = new Fault('STORE_UNAVAILABLE', {
       retryable: false,
-      message: `${why}; restart the service to rebuild the store from the log`,
+      message: `${reason}; restart the service to rebuild the store from the log`,
     })
     if (!this.#isClosed) this.#options.lost(fault)
     return fault
@@ -179,9 +179,9 @@ export class RedisLink {
         message: `partition ${partition} has a new owner; this shard may no longer write to it`,
       })
     }
-    if (message.startsWith('LOST')) return this.lose('Redis has lost data that this process has seen')
+    if (message.startsWith('LOST')) return this.reportLoss('Redis has lost data that this process has seen')
     if (message.startsWith('REPLACED'))
-      return this.lose(`another process runs under this node's name, ${this.#options.node}`)
+      return this.reportLoss(`another process runs under this node's name, ${this.#options.node}`)
     // After a timeout the connection may be half-open, and after a failover it may lead to a replica.
     if (/timed out|^READONLY/.test(message) && !this.#isClosed) this.#redis.disconnect(true)
     return unavailable(explain(message))

@@ -14,13 +14,13 @@ export function packLists(lists: readonly (readonly RedisBytes[])[]): Buffer {
     HEAD_BYTES,
   )
   const packed = Buffer.allocUnsafe(bytes)
-  let at = head(packed, 0, ARRAY32, items.length)
+  let offset = writeHeader(packed, 0, ARRAY32, items.length)
   for (const list of items) {
-    at = head(packed, at, ARRAY32, list.length)
+    offset = writeHeader(packed, offset, ARRAY32, list.length)
     for (const item of list) {
-      at = head(packed, at, STR32, item.length)
-      packed.set(item, at)
-      at += item.length
+      offset = writeHeader(packed, offset, STR32, item.length)
+      packed.set(item, offset)
+      offset += item.length
     }
   }
   return packed
@@ -28,17 +28,17 @@ export function packLists(lists: readonly (readonly RedisBytes[])[]): Buffer {
 
 /** Unpacks what `packLists` packed. The results are views of `packed`. */
 export function unpackLists(packed: Buffer): readonly (readonly Buffer[])[] {
-  let at = 0
+  let offset = 0
   const count = (): number => {
-    const value = packed.readUInt32BE(at + 1)
-    at += HEAD_BYTES
+    const value = packed.readUInt32BE(offset + 1)
+    offset += HEAD_BYTES
     return value
   }
   return Array.from({ length: count() }, () =>
     Array.from({ length: count() }, () => {
       const bytes = count()
-      at += bytes
-      return packed.subarray(at - bytes, at)
+      offset += bytes
+      return packed.subarray(offset - bytes, offset)
     }),
   )
 }
@@ -51,10 +51,10 @@ export function* pairs<T>(list: readonly T[]): Generator<readonly [T, T]> {
   }
 }
 
-function head(into: Buffer, at: number, kind: number, length: number): number {
-  into[at] = kind
-  into.writeUInt32BE(length, at + 1)
-  return at + HEAD_BYTES
+function writeHeader(into: Buffer, offset: number, kind: number, length: number): number {
+  into[offset] = kind
+  into.writeUInt32BE(length, offset + 1)
+  return offset + HEAD_BYTES
 }
 
 function toBytes(item: RedisBytes): Uint8Array {

@@ -5,24 +5,28 @@ import type { DeviceFilter, DevicePageQuery, Directory } from '../../ports/store
 import type { DeviceIndex } from './index/device-index.ts'
 
 /** What other processes have saved. */
-type Others = Pick<Directory, 'known' | 'catchUp' | 'freshen'>
+type ReplicaSync = Pick<Directory, 'untilSeen' | 'catchUp' | 'freshen'>
 
-const NOBODY: Others = { known: async () => {}, catchUp: async () => {}, freshen: () => undefined }
+const SINGLE_PROCESS: ReplicaSync = {
+  untilSeen: async () => {},
+  catchUp: async () => {},
+  freshen: () => undefined,
+}
 
 export class DeviceDirectory implements Directory {
   readonly #index: DeviceIndex
   readonly get: Directory['get']
-  readonly known: Directory['known']
+  readonly untilSeen: Directory['untilSeen']
   readonly catchUp: Directory['catchUp']
   readonly freshen: Directory['freshen']
 
-  /** `others` may be left out if this process is the only one that saves devices. */
-  constructor(index: DeviceIndex, read: Directory['get'], others: Others = NOBODY) {
+  /** `sync` may be left out if this process is the only one that saves devices. */
+  constructor(index: DeviceIndex, read: Directory['get'], sync: ReplicaSync = SINGLE_PROCESS) {
     this.#index = index
     this.get = read
-    this.known = others.known
-    this.catchUp = others.catchUp
-    this.freshen = others.freshen
+    this.untilSeen = sync.untilSeen
+    this.catchUp = sync.catchUp
+    this.freshen = sync.freshen
   }
 
   summary(id: DeviceId) {

@@ -11,17 +11,17 @@ import type {
 } from '../../ports/store.ts'
 import { letterFits, reasonsOf } from './letter-reasons.ts'
 
-interface LetterPlace extends Pick<DeadLetter, 'id' | 'deviceId' | 'reason' | 'receivedAt'> {
+interface ListedLetter extends Pick<DeadLetter, 'id' | 'deviceId' | 'reason' | 'receivedAt'> {
   readonly key: number
 }
 
 export class LetterList {
   readonly #lettersMax: number
   readonly #ids = new Set<string>()
-  #listed: LetterPlace[] = []
+  #listed: ListedLetter[] = []
   /** The same letters by device. A device that sends nothing but rubbish displaces only its own letters. */
-  readonly #byDevice = new Map<DeviceId, LetterPlace[]>()
-  readonly #crowded = new Set<DeviceId>()
+  readonly #byDevice = new Map<DeviceId, ListedLetter[]>()
+  readonly #overfull = new Set<DeviceId>()
   #dropped: number[] = []
   #nextKey = 1
 
@@ -30,19 +30,21 @@ export class LetterList {
   }
 
   /** The letters not listed yet, each with the key to store it under. */
-  number(letters: readonly DeadLetter[]): readonly { readonly key: number; readonly letter: DeadLetter }[] {
+  assignKeys(
+    letters: readonly DeadLetter[],
+  ): readonly { readonly key: number; readonly letter: DeadLetter }[] {
     return letters.filter(({ id }) => !this.#ids.has(id)).map((letter) => ({ key: this.#nextKey++, letter }))
   }
 
   add(key: number, { id, deviceId, reason, receivedAt }: DeadLetter): void {
     this.#nextKey = Math.max(this.#nextKey, key + 1)
-    const place = { key, id, deviceId, reason, receivedAt }
+    const listed = { key, id, deviceId, reason, receivedAt }
     const own = this.#byDevice.get(deviceId) ?? []
     this.#byDevice.set(deviceId, own)
-    own.push(place)
-    this.#listed.push(place)
+    own.push(listed)
+    this.#listed.push(listed)
     this.#ids.add(id)
-    if (own.length > LIMITS.deadLettersPerDeviceMax) this.#crowded.add(deviceId)
+    if (own.length > LIMITS.deadLettersPerDeviceMax) this.#overfull.add(deviceId)
     // Dropped in lumps, so that a full list is not shifted for every letter.
     const isFull =
       this.#listed.length > this.#lettersMax * 1.1 || own.length > LIMITS.deadLettersPerDeviceMax * 1.1
@@ -95,22 +97,22 @@ export class LetterList {
   /** Takes letters off the list that were removed from the store. */
   remove(keys: readonly number[]): void {
     if (keys.length === 0) return
-    const gone = new Set(keys)
+    const removed = new Set(keys)
     const devices = new Set<DeviceId>()
     this.#listed = this.#listed.filter(({ key, id, deviceId }) => {
-      if (!gone.has(key)) return true
+      if (!removed.has(key)) return true
       this.#ids.delete(id)
       devices.add(deviceId)
       return false
     })
     for (const deviceId of devices) {
-      const own = (this.#byDevice.get(deviceId) ?? []).filter(({ key }) => !gone.has(key))
+      const own = (this.#byDevice.get(deviceId) ?? []).filter(({ key }) => !removed.has(key))
       if (own.length === 0) this.#byDevice.delete(deviceId)
       else this.#byDevice.set(deviceId, own)
     }
   }
 
-  #matching(filter: DeadLetterFilter): readonly LetterPlace[] {
+  #matching(filter: DeadLetterFilter): readonly ListedLetter[] {
     const { deviceId, reason, before } = filter
     const listed = deviceId === undefined ? this.#listed : (this.#byDevice.get(deviceId) ?? [])
     if (reason === undefined && before === undefined) return listed
@@ -118,29 +120,29 @@ export class LetterList {
   }
 
   #drop(): void {
-    this.#dropCrowded()
-    for (const place of this.#listed.splice(0, this.#listed.length - this.#lettersMax)) {
-      const own = this.#byDevice.get(place.deviceId)
+    this.#dropOverfull()
+    for (const letter of this.#listed.splice(0, this.#listed.length - this.#lettersMax)) {
+      const own = this.#byDevice.get(letter.deviceId)
       // The oldest of all is also the oldest of its device.
       own?.shift()
-      if (own?.length === 0) this.#byDevice.delete(place.deviceId)
-      this.#forget(place)
+      if (own?.length === 0) this.#byDevice.delete(letter.deviceId)
+      this.#forget(letter)
     }
   }
 
-  #dropCrowded(): void {
-    if (this.#crowded.size === 0) return
-    const gone = new Set<LetterPlace>()
-    for (const deviceId of this.#crowded) {
+  #dropOverfull(): void {
+    if (this.#overfull.size === 0) return
+    const dropped = new Set<ListedLetter>()
+    for (const deviceId of this.#overfull) {
       const own = this.#byDevice.get(deviceId) ?? []
-      for (const place of own.splice(0, own.length - LIMITS.deadLettersPerDeviceMax)) gone.add(place)
+      for (const letter of own.splice(0, own.length - LIMITS.deadLettersPerDeviceMax)) dropped.add(letter)
     }
-    this.#crowded.clear()
-    this.#listed = this.#listed.filter((place) => !gone.has(place))
-    for (const place of gone) this.#forget(place)
+    this.#overfull.clear()
+    this.#listed = this.#listed.filter((letter) => !dropped.has(letter))
+    for (const letter of dropped) this.#forget(letter)
   }
 
-  #forget({ key, id }: LetterPlace): void {
+  #forget({ key, id }: ListedLetter): void {
     this.#dropped.push(key)
     this.#ids.delete(id)
   }

@@ -13,13 +13,13 @@ export function letterFits(letter: LetterFacts, { deviceId, reason, before }: De
 }
 
 export function reasonsOf(letters: Iterable<LetterFacts>): readonly LetterReason[] {
-  const found = new Map<string, { devices: Set<string>; first: LetterReason }>()
+  const byReason = new Map<string, { devices: Set<string>; first: LetterReason }>()
   for (const { deviceId, reason, receivedAt } of letters) {
-    const known = found.get(reason)
+    const known = byReason.get(reason)
     const first = known?.first ?? { reason, count: 0, devices: 0, oldestAt: receivedAt, newestAt: receivedAt }
     const devices = known?.devices ?? new Set()
     devices.add(deviceId)
-    found.set(reason, {
+    byReason.set(reason, {
       devices,
       first: {
         ...first,
@@ -29,7 +29,7 @@ export function reasonsOf(letters: Iterable<LetterFacts>): readonly LetterReason
       },
     })
   }
-  return [...found.values()]
+  return [...byReason.values()]
     .map(({ devices, first }) => ({ ...first, devices: devices.size }))
     .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1))
 }

@@ -2,7 +2,7 @@
 import type { DocumentListener, Documents, SavedDocument, StoredDocument } from '../../ports/documents.ts'
 import type { Notice, NoticeCounts } from '../../ports/notices.ts'
 import type { Change, LmdbEnv } from '../lmdb/lmdb-env.ts'
-import { DocumentNews } from './document-news.ts'
+import { DocumentListeners } from './document-listeners.ts'
 import { NoticeCount } from './notice-count.ts'
 
 /** Keyed by collection, then id. */
@@ -12,7 +12,7 @@ export const DOCUMENT_TABLES: readonly string[] = [DOCUMENTS, NOTICES]
 
 export class LmdbDocuments implements Documents {
   readonly #env: LmdbEnv
-  readonly #news = new DocumentNews()
+  readonly #listeners = new DocumentListeners()
 
   constructor(env: LmdbEnv) {
     this.#env = env
@@ -31,7 +31,7 @@ export class LmdbDocuments implements Documents {
   }
 
   onWritten(listener: DocumentListener): () => void {
-    return this.#news.onWritten(listener)
+    return this.#listeners.onWritten(listener)
   }
 
   changesOf(documents: readonly SavedDocument[]): readonly Change[] {
@@ -43,7 +43,7 @@ export class LmdbDocuments implements Documents {
   }
 
   written(documents: readonly SavedDocument[]): void {
-    this.#news.written(documents)
+    this.#listeners.written(documents)
   }
 }
 
@@ -73,11 +73,11 @@ export class LmdbNotices {
     return this.#count.counts()
   }
 
-  changesOf(notices: readonly Notice[], gone: readonly string[]): NoticeChanges {
-    const isThere = (key: string) => this.#env.peek(NOTICES, key) !== undefined
-    const wanted = notices.filter(({ key }) => !isThere(key))
+  changesOf(notices: readonly Notice[], removedKeys: readonly string[]): NoticeChanges {
+    const isStored = (key: string) => this.#env.peek(NOTICES, key) !== undefined
+    const wanted = notices.filter(({ key }) => !isStored(key))
     const added = wanted.slice(0, this.#count.room())
-    const removed = gone.filter(isThere)
+    const removed = removedKeys.filter(isStored)
     return {
       changes: [
         ...added.map(({ key, bytes }) => ({ table: NOTICES, key, value: bytes })),

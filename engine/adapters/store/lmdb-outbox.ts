@@ -38,7 +38,7 @@ export class LmdbOutbox {
   oldest({ rowsMax, bytesMax }: OutboxBounds): readonly OutboxBatch[] {
     const batches: OutboxBatch[] = []
     let rows = 0
-    for (const { key, value } of this.#env.readSome(OUTBOX, bytesMax)) {
+    for (const { key, value } of this.#env.readFirst(OUTBOX, bytesMax)) {
       rows += rowsOfBatch(String(key))
       if (batches.length > 0 && rows > rowsMax) break
       batches.push({ key: String(key), rows: unpackedRows(unpack(value)) })
@@ -58,11 +58,11 @@ export class LmdbOutbox {
   changesOf(rows: Save['history']): OutboxChanges {
     const key = outboxKey(rows)
     if (key === undefined) return NO_CHANGES
-    const isAgain = this.#isThere(key)
-    const excess = isAgain ? 0 : this.#count.excess(rows.length, this.#env.bytesOf(OUTBOX))
+    const isStored = this.#has(key)
+    const excess = isStored ? 0 : this.#count.excess(rows.length, this.#env.bytesOf(OUTBOX))
     const dropped = excess === 0 ? [] : oldestBatches(this.#keys(), excess)
     const changes = [...dropped.map(toRemoval), put(OUTBOX, key, packedRows(rows))]
-    return { changes, added: isAgain ? 0 : rows.length, dropped }
+    return { changes, added: isStored ? 0 : rows.length, dropped }
   }
 
   /** Called when the changes have been written. */
@@ -75,8 +75,8 @@ export class LmdbOutbox {
     readonly keys: readonly string[]
     readonly changes: readonly Change[]
   } {
-    const there = keys.filter((key) => this.#isThere(key))
-    return { keys: there, changes: there.map(toRemoval) }
+    const stored = keys.filter((key) => this.#has(key))
+    return { keys: stored, changes: stored.map(toRemoval) }
   }
 
   /** Called when the removal of these keys has been written. */
@@ -84,7 +84,7 @@ export class LmdbOutbox {
     this.#count.removed(keys)
   }
 
-  #isThere(key: string): boolean {
+  #has(key: string): boolean {
     return this.#env.peek(OUTBOX, key) !== undefined
   }
 

@@ -117,18 +117,18 @@ class LmdbStore implements Store {
   async save(save: Save): Promise<void> {
     this.#state.checkClaims(save.claims)
     const { letters } = this.#state
-    const added = letters.number(save.deadLetters)
+    const added = letters.assignKeys(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
-    const gone = [...letters.keysOf(save.lettersGone), ...letters.keysOfDevices(save.gone)]
+    const removedLetters = [...letters.keysOf(save.lettersRemoved), ...letters.keysOfDevices(save.removed)]
     const history = this.#outbox.changesOf(save.history)
-    const notices = this.#notices.changesOf(save.notices, save.noticesGone)
+    const notices = this.#notices.changesOf(save.notices, save.noticesRemoved)
     try {
       await saveChanges(this.#env, [
-        ...save.gone.flatMap((id) => this.#removalsOf(id)),
+        ...save.removed.flatMap((id) => this.#removalsOf(id)),
         ...this.#records.changesOf(save),
         ...save.applied.map(({ partition, seq }) => put(POSITIONS, `applied/${partition}`, seq)),
         ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
-        ...[...dropped, ...gone].map((key) => ({ table: LETTERS, key })),
+        ...[...dropped, ...removedLetters].map((key) => ({ table: LETTERS, key })),
         ...save.late.map((late) => put(LATE, keyOfLate(late), late)),
         ...history.changes,
         ...this.documents.changesOf(save.documents),
@@ -138,7 +138,7 @@ class LmdbStore implements Store {
       letters.returnDropped(dropped)
       throw error
     }
-    letters.remove(gone)
+    letters.remove(removedLetters)
     this.#state.saved(save, added)
     this.#outbox.saved(history)
     this.#notices.saved(notices)

@@ -57,15 +57,15 @@ export class SavedState {
 
   saved(save: Save, letters: readonly NumberedLetter[]): void {
     this.reached(save.applied)
-    this.forget(save.gone)
+    this.forget(save.removed)
     for (const device of save.changed) this.putDevice(device)
     for (const { key, letter } of letters) this.letters.add(key, letter)
     this.addLate(save.late)
   }
 
   /** Does not touch dead letters, which are removed by their keys. */
-  forget(gone: readonly DeviceId[]): void {
-    for (const id of gone) {
+  forget(deviceIds: readonly DeviceId[]): void {
+    for (const id of deviceIds) {
       this.index.remove(id)
       this.#late.delete(id)
     }

@@ -52,17 +52,17 @@ export class Directory {
     return [...this.#users.values()]
   }
 
-  mayAdd(user: User, onlyIfNone: boolean): AddUserResult {
+  checkAdd(user: User, onlyIfNone: boolean): AddUserResult {
     if (onlyIfNone && this.#users.size > 0) return 'not_the_first'
     if (this.getByEmail(user.email) !== undefined) return 'email_taken'
     return this.#users.size >= LIMITS.usersMax ? 'full' : 'added'
   }
 
   /** Undefined for a removal. */
-  mayEdit(before: User, after: User | undefined): EditUserResult {
+  checkEdit(before: User, after: User | undefined): EditUserResult {
     const owner = after && this.getByEmail(after.email)
     if (owner !== undefined && owner.id !== before.id) return { kind: 'kept', why: 'email_taken' }
-    if (isEnabledAdmin(before) && !(after && isEnabledAdmin(after)) && !this.#hasAdminBeside(before))
+    if (isEnabledAdmin(before) && !(after && isEnabledAdmin(after)) && !this.#hasOtherAdmin(before))
       return { kind: 'kept', why: 'last_admin' }
     return { kind: 'edited', user: after ?? before }
   }
@@ -137,7 +137,7 @@ export class Directory {
     if (email !== undefined && this.#byEmail.get(email) === id) this.#byEmail.delete(email)
   }
 
-  #hasAdminBeside({ id }: User): boolean {
+  #hasOtherAdmin({ id }: User): boolean {
     for (const user of this.#users.values()) if (user.id !== id && isEnabledAdmin(user)) return true
     return false
   }

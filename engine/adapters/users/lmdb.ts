@@ -3,8 +3,8 @@ import { newPackr } from '../../domain/packing.ts'
 import type { Users } from '../../ports/users.ts'
 import type { Change, LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { saveChanges } from '../lmdb/save-changes.ts'
+import { CachedUsers } from './cached-users.ts'
 import { Directory, type UserChange } from './directory.ts'
-import { HeldUsers } from './held-users.ts'
 
 const TABLES = {
   ...{ user: 'users', grant: 'grants', api_key: 'api_keys' },
@@ -19,7 +19,7 @@ export function openLmdbUsers(env: LmdbEnv): Users {
   for (const [kind, table] of Object.entries(TABLES).filter(([, name]) => env.has(name)))
     for (const { key, value } of env.entries(table))
       directory.apply([{ kind, key: String(key), value: packr.unpack(value) } as UserChange])
-  return new HeldUsers(directory, async (changes) => {
+  return new CachedUsers(directory, async (changes) => {
     await saveChanges(env, changes.map(toChange))
     directory.apply(changes)
     return 'written'

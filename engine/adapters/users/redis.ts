@@ -6,8 +6,8 @@ import type { Users } from '../../ports/users.ts'
 import { type FollowedStream, Follower } from '../redis/redis-follower.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 import { packLists, pairs, unpackLists } from '../redis/redis-lists.ts'
+import { CachedUsers, type WriteUsers } from './cached-users.ts'
 import { Directory, type UserChange } from './directory.ts'
-import { HeldUsers, type WriteUsers } from './held-users.ts'
 
 /** Keys: `users` (hash by kind and key), `user-changes` (stream), `user-changes:seq` (its last number). */
 const STREAM = 'user-changes'
@@ -45,12 +45,12 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
     const put = changes.flatMap((change) =>
       change.value === undefined ? [] : [nameOf(change), packr.pack(change.value)],
     )
-    const gone = changes.filter(({ value }) => value === undefined).map(nameOf)
-    const reply = await link.run(WRITE, [follower.id, LIMITS.storeMessagesKept, packLists([put, gone])])
-    await follower.reached(Math.abs(Number(reply)))
+    const removed = changes.filter(({ value }) => value === undefined).map(nameOf)
+    const reply = await link.run(WRITE, [follower.id, LIMITS.storeMessagesKept, packLists([put, removed])])
+    await follower.untilApplied(Math.abs(Number(reply)))
     return Number(reply) > 0 ? 'written' : 'overtaken'
   }
-  const users = new HeldUsers(replica.directory, write, follower)
+  const users = new CachedUsers(replica.directory, write, follower)
   return { users, close: () => follower.close() }
 }
 
@@ -72,26 +72,26 @@ class Replica implements FollowedStream {
       cursor = next.toString()
     }
     // These were removed while this process was disconnected.
-    const gone = [...this.#names].filter((name) => !found.has(name))
+    const removed = [...this.#names].filter((name) => !found.has(name))
     this.#apply(
       [...found.keys()].sort().map((name) => [name, found.get(name)]),
-      gone,
+      removed,
     )
   }
 
-  take([, told]: readonly Buffer[]): void {
-    if (told === undefined) return
-    const [put = [], gone = []] = unpackLists(told)
+  apply([, changes]: readonly Buffer[]): void {
+    if (changes === undefined) return
+    const [put = [], removed = []] = unpackLists(changes)
     const named = [...pairs(put)].map(([name, bytes]) => [String(name), bytes] as const)
-    this.#apply(named, gone.map(String))
+    this.#apply(named, removed.map(String))
   }
 
-  #apply(put: readonly (readonly [string, Buffer | undefined])[], gone: readonly string[]): void {
+  #apply(put: readonly (readonly [string, Buffer | undefined])[], removed: readonly string[]): void {
     for (const [name] of put) this.#names.add(name)
-    for (const name of gone) this.#names.delete(name)
+    for (const name of removed) this.#names.delete(name)
     this.directory.apply([
       ...put.flatMap(([name, bytes]) => (bytes === undefined ? [] : toChange(name, packr.unpack(bytes)))),
-      ...gone.map((name) => toChange(name)),
+      ...removed.map((name) => toChange(name)),
     ])
   }
 }

@@ -157,7 +157,7 @@ export class DeliveryStore {
     const { store, claims, schedule, failed } = this.#ports
     while (!this.#isClosed) {
       try {
-        await store.save({ ...NO_SAVE, claims, documents, noticesGone })
+        await store.save({ ...NO_SAVE, claims, documents, noticesRemoved: noticesGone })
         return
       } catch (error) {
         failed(error)

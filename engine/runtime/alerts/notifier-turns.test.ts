@@ -37,7 +37,7 @@ test('notices taken together are saved once, even if a message is delivered mean
   const waitingWhenSaved: number[] = []
   const save = world.store.save.bind(world.store)
   world.store.save = async (what) => {
-    if (what.noticesGone.length > 0) waitingWhenSaved.push(world.notifications.waiting())
+    if (what.noticesRemoved.length > 0) waitingWhenSaved.push(world.notifications.waiting())
     await save(what)
   }
   schedule.after(100, () => schedule.after(0, deliver))

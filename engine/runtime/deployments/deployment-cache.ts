@@ -103,7 +103,7 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     return ACTIVE.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
   }
 
-  wayBackOf = (id: FirmwareId) => this.#ports.wayBackOf(id)
+  countRollbackDevices = (id: FirmwareId) => this.#ports.wayBackOf(id)
   abort = (id: FirmwareId) => this.#ports.abort(id)
 
   isWithdrawn({ deploymentId, deviceId }: JobName): boolean {
@@ -129,7 +129,7 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     this.#sent.set(key, (this.#sent.get(key) ?? 0) + bytes)
   }
 
-  untold({ deploymentId, deviceId }: JobName): number {
+  unreportedBytes({ deploymentId, deviceId }: JobName): number {
     return this.#sent.get(keyOf(deploymentId, deviceId)) ?? 0
   }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, Downlink } from '../../ports/broker.ts'
-import type { TokenWish } from '../../ports/device-tokens.ts'
+import type { TokenRequest } from '../../ports/device-tokens.ts'
 import { TokenIssuer } from './token-issuer.ts'
 
 // The token desk reads only these members.
@@ -11,7 +11,7 @@ const session = { deviceId: 'a' as DeviceId, tokenSec: 3_600 } as unknown as Dev
 
 function stage() {
   let now = 1_000_000
-  const issued: TokenWish[] = []
+  const issued: TokenRequest[] = []
   const sent: unknown[] = []
   const noted: unknown[] = []
   const issuer = new TokenIssuer({
@@ -45,7 +45,7 @@ test('a device that asks gets a token on token/accepted, issued with the lifetim
   const { issuer, issued, sent } = stage()
   issuer.requested(session, Buffer.from('{"ttl_sec":60,"client_token":"x"}'))
   await settled()
-  expect(issued).toEqual([{ deviceId: 'a', ttlSec: 60, lastsSec: 3_600 }])
+  expect(issued).toEqual([{ deviceId: 'a', ttlSec: 60, tokenSec: 3_600 }])
   expect(sent).toEqual([['a', 'token/accepted', { mqtt_token: 't', expires_at: 'later', client_token: 'x' }]])
 })
 

@@ -9,14 +9,14 @@ import { readTokenRequest } from '../../domain/device/token-request.ts'
 import { toDownlink } from '../../domain/downlink.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Broker, DeviceSession } from '../../ports/broker.ts'
-import type { TokenAnswer, TokenWish } from '../../ports/device-tokens.ts'
+import type { TokenAnswer, TokenRequest } from '../../ports/device-tokens.ts'
 
 export interface TokenIssuerPorts {
   readonly broker: Pick<Broker, 'publish'>
   readonly now: () => Millis
   readonly failed: (error: unknown) => void
   /** Undefined if the device may not have a token. */
-  readonly issue: (wish: TokenWish) => Promise<TokenAnswer | undefined>
+  readonly issue: (wish: TokenRequest) => Promise<TokenAnswer | undefined>
   readonly publishError: (message: AddressedMessage) => void
   readonly recordAudit: (entry: AuditEntry) => void
 }
@@ -72,7 +72,7 @@ export class TokenIssuer {
       clientToken,
     }: { readonly ttlSec: number | undefined; readonly clientToken: string | undefined },
   ): Promise<void> {
-    const answer = await this.#ports.issue({ deviceId, ttlSec, lastsSec: tokenSec, issuedAt })
+    const answer = await this.#ports.issue({ deviceId, ttlSec, tokenSec, issuedAt })
     if (answer === undefined) return
     const body = { ...answer, ...(clientToken === undefined ? {} : { client_token: clientToken }) }
     await this.#ports.broker.publish({ ...toDownlink(TOKEN_ACCEPTED_SUFFIX, body), deviceId })

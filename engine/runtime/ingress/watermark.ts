@@ -42,7 +42,7 @@ export class Watermark {
     const { mesh } = this.#ports
     if (mesh === undefined) return () => {}
     const stops = [
-      mesh.hear(TOPIC, (news) => this.#read(news)),
+      mesh.subscribe(TOPIC, (news) => this.#read(news)),
       schedule.every(LIMITS.watermarkEveryMs, () => this.#announce(mesh)),
     ]
     return () => {
@@ -83,7 +83,7 @@ export class Watermark {
     this.#own.clear()
     const end = this.#end()
     for (const [at, partitions] of byTime)
-      mesh.tell(TOPIC, pack([at, end, partitions] satisfies WatermarkMessage))
+      mesh.publish(TOPIC, pack([at, end, partitions] satisfies WatermarkMessage))
   }
 
   /** Ignores news that cannot be read. The watermark then stays where it is, and later silence proves nothing. */

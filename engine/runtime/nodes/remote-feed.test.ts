@@ -237,7 +237,7 @@ test('events that are too many for one message are split, and stay in order', as
   const api = nodes.add().listen({ log: ALL })
   await nodes.settle()
   const sizes: number[] = []
-  nodes.add().mesh.hear(`feed.${api.mesh.address}`, ({ length }) => sizes.push(length))
+  nodes.add().mesh.subscribe(`feed.${api.mesh.address}`, ({ length }) => sizes.push(length))
   const events = Array.from({ length: 500 }, (_, n) => logOf(a, `${n} ${'x'.repeat(9_000)}`))
   engine.feed.publish(events)
   await nodes.settle()
@@ -271,7 +271,7 @@ test('news from a node of another release is ignored, and reported once', async 
   await nodes.settle()
   for (const topic of ['wants', `feed.${engine.mesh.address}`])
     for (const bytes of [[], [99, 1, 2], [...pack({}).subarray(0, 1)]])
-      stranger.mesh.tell(topic, Uint8Array.from(bytes))
+      stranger.mesh.publish(topic, Uint8Array.from(bytes))
   await nodes.settle()
   expect(engine.warnings).toEqual(['news_unreadable'])
 })

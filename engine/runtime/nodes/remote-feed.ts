@@ -89,16 +89,16 @@ export class RemoteFeed implements Feed {
     if (mesh === undefined) return
     this.#stops = [
       // Sent by `#announce` of any node.
-      mesh.hear(SUBSCRIPTIONS, (news) =>
+      mesh.subscribe(SUBSCRIPTIONS, (news) =>
         this.#decode(news, (subscription) => this.#receive(subscription as FeedSubscription)),
       ),
-      mesh.hear(feedTopic(mesh.address), (news) =>
+      mesh.subscribe(feedTopic(mesh.address), (news) =>
         this.#decode(news, (events) => this.#local.publish(events as readonly FeedEvent[])),
       ),
-      mesh.hear(SUBSCRIPTIONS_REQUESTED, () => this.#announceWhole()),
+      mesh.subscribe(SUBSCRIPTIONS_REQUESTED, () => this.#announceWhole()),
       schedule.every(LIMITS.feedWantsEveryMs, () => this.#tick()),
     ]
-    mesh.tell(SUBSCRIPTIONS_REQUESTED, EMPTY_MESSAGE)
+    mesh.publish(SUBSCRIPTIONS_REQUESTED, EMPTY_MESSAGE)
     this.#announceWhole()
   }
 
@@ -141,7 +141,7 @@ export class RemoteFeed implements Feed {
   #send(mesh: Mesh, topic: string, events: readonly FeedEvent[]): void {
     const message = pack(events)
     const half = events.length >> 1
-    if (message.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.tell(topic, message)
+    if (message.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.publish(topic, message)
     else for (const part of [events.slice(0, half), events.slice(half)]) this.#send(mesh, topic, part)
   }
 
@@ -166,7 +166,7 @@ export class RemoteFeed implements Feed {
 
   #announce(subscription: Omit<FeedSubscription, 'node' | 'n'>): void {
     const { mesh } = this.#ports
-    mesh?.tell(
+    mesh?.publish(
       SUBSCRIPTIONS,
       pack({ ...subscription, node: mesh.address, n: this.#revision } satisfies FeedSubscription),
     )

@@ -142,7 +142,7 @@ export class FirmwareDesk {
     const { record } = found
     const inUse = this.#inUse(id)
     if (inUse !== undefined) return inUse
-    const devices = force ? 0 : await this.#ports.use.wayBackOf(id)
+    const devices = force ? 0 : await this.#ports.use.countRollbackDevices(id)
     if (devices > 0)
       return refused('FIRMWARE_IN_USE', {
         message: 'devices would go back to this firmware',

@@ -23,7 +23,7 @@ export class OwnerObserver {
 
   start(schedule: Pick<Schedule, 'every'>): void {
     const look = () => void this.#refresh()
-    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), this.#table.onCall(look)]
+    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), this.#table.onChange(look)]
     look()
   }
 

@@ -97,7 +97,7 @@ export class Ownership {
   start(): void {
     const { schedule, table } = this.#ports
     const look = () => void this.#requestRound()
-    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), table.onCall(look)]
+    this.#stops = [schedule.every(LIMITS.ownershipRenewMs, look), table.onChange(look)]
     look()
   }
 
@@ -129,7 +129,7 @@ export class Ownership {
     try {
       const { table } = this.#ports
       if (this.#revision > 0) await table.expel({ ...this.#node, revision: this.#revision })
-      table.call()
+      table.announceChange()
     } catch (error) {
       // The others will notice by themselves.
       this.#ports.host.failed(error)
@@ -203,7 +203,7 @@ export class Ownership {
       this.#handedOver.delete(partition)
       this.#released.set(partition, epoch)
     }
-    table.call()
+    table.announceChange()
   }
 
   /** Takes over the state of the table where it is not older than what is known (W4). */
@@ -262,7 +262,7 @@ export class Ownership {
     } finally {
       this.#gain(claims)
     }
-    if (claims.length > 0) table.call()
+    if (claims.length > 0) table.announceChange()
     if (!this.#isFitnessGrace()) this.#giveUp(give)
   }
 

@@ -8,7 +8,7 @@ import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 
 export interface ReadBarrierPorts {
-  readonly log: Pick<Log, 'look'>
+  readonly log: Pick<Log, 'readEnds'>
   readonly schedule: Pick<Schedule, 'sleep'>
   /** Called when the ends are known. */
   readonly targetKnown: () => void
@@ -35,7 +35,7 @@ export class ReadBarrier {
     for (const partition of partitions) this.#targets.set(partition, target)
     while (this.#isWanted(target)) {
       try {
-        target.ends = await log.look()
+        target.ends = await log.readEnds()
         return targetKnown()
       } catch {
         // The log does not answer, which appends and `/readyz` report. Questions wait.

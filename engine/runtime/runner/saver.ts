@@ -59,7 +59,7 @@ export class Saver {
   /** Resolves with true once the proposal is saved, and with false if it never will be. */
   async save({
     applied,
-    gone,
+    removed: gone,
     changed,
     parts,
     commands,
@@ -77,7 +77,7 @@ export class Saver {
       ...NO_SAVE,
       claims: this.#claims,
       applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
-      gone,
+      removed: gone,
       changed,
       parts,
       commands,
@@ -121,7 +121,7 @@ export class Saver {
 }
 
 export function isSaveNeeded({
-  gone,
+  removed: gone,
   changed,
   parts,
   commands,

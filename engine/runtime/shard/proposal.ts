@@ -171,7 +171,7 @@ export function openProposal(
     },
     proposal: () => ({
       applied: toPositions(applied),
-      gone: [...open.gone],
+      removed: [...open.gone],
       ...toSave(open.devices.values(), (id) => (open.gone.has(id) ? undefined : settled(id))),
       deadLetters,
       late: [...late.values()],

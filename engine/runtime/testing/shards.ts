@@ -90,7 +90,7 @@ export class ShardsNode {
         return { pull, isCaughtUp: () => reader.isCaughtUp(), close: () => reader.close() }
       },
       ends: () => place.log.ends(),
-      look: () => place.log.look(),
+      readEnds: () => place.log.readEnds(),
       latestAt: () => place.log.latestAt(),
       size: () => place.log.size(),
       trim: (upTo) => place.log.trim(upTo),

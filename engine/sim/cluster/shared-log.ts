@@ -72,9 +72,9 @@ export class SharedLog {
         } satisfies LogReader
       },
       ends: () => log.ends(),
-      look: async () => {
+      readEnds: async () => {
         if (cutLinks.has('log')) throw unavailable()
-        return life.hold(log.look())
+        return life.hold(log.readEnds())
       },
       latestAt: () => log.latestAt(),
       size: () => log.size(),

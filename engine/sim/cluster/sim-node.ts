@@ -210,8 +210,8 @@ export class SimNode {
 
   #table(owners: MemoryOwners): OwnershipTable {
     const table = new MemoryOwnership(owners)
-    const onCall = table.onCall.bind(table)
-    table.onCall = (run) => onCall(() => this.life.run(run))
+    const onCall = table.onChange.bind(table)
+    table.onChange = (run) => onCall(() => this.life.run(run))
     return this.#reached('owners', table)
   }
 
@@ -221,8 +221,8 @@ export class SimNode {
       address: mesh.address,
       serve: (answer) => mesh.serve(async (question) => life.hold(life.awake().then(() => answer(question)))),
       ask: (address, question, timeoutMs) => life.hold(mesh.ask(address, question, timeoutMs)),
-      tell: (topic, news) => mesh.tell(topic, news),
-      hear: (topic, listener) => mesh.hear(topic, (news) => life.run(() => listener(news))),
+      publish: (topic, news) => mesh.publish(topic, news),
+      subscribe: (topic, listener) => mesh.subscribe(topic, (news) => life.run(() => listener(news))),
       isUp: () => mesh.isUp(),
       close: () => mesh.close(),
     }

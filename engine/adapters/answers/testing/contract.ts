@@ -2,24 +2,24 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { KeptAnswer, KeptAnswers } from '../../../ports/answers.ts'
-import type { AnswersRoom } from '../kept-list.ts'
+import type { IdempotencyStore, StoredAnswer } from '../../../ports/idempotency.ts'
+import type { AnswerBounds } from '../answer-index.ts'
 
 export interface AnswersContract {
   readonly name: string
   /** Opens a store with room for `SMALL_ROOM`. */
-  open(): Promise<KeptAnswers>
+  open(): Promise<IdempotencyStore>
   /** Reopens the same answers after a restart. Left out if nothing survives one. */
-  restart?(answers: KeptAnswers): Promise<KeptAnswers>
-  close(answers: KeptAnswers): Promise<void>
+  restart?(answers: IdempotencyStore): Promise<IdempotencyStore>
+  close(answers: IdempotencyStore): Promise<void>
 }
 
 /** Sizes are large enough that the overhead per answer makes no difference. */
-export const SMALL_ROOM: AnswersRoom = { bytesMax: 65_536, ownerMax: 3, ownerBytesMax: 32_768 }
+export const SMALL_ROOM: AnswerBounds = { bytesMax: 65_536, ownerMax: 3, ownerBytesMax: 32_768 }
 
 const at = Millis
 /** An answer that is given no owner has one of its own. */
-function kept(id: string, keptUntil: number, { size = 3, owner = `owner of ${id}` } = {}): KeptAnswer {
+function kept(id: string, keptUntil: number, { size = 3, owner = `owner of ${id}` } = {}): StoredAnswer {
   const sealed = new Uint8Array(size).fill(7)
   return { id, owner, fingerprint: `print of ${id}`, keptUntil: at(keptUntil), sealed }
 }
@@ -27,7 +27,7 @@ const key = (id: string, owner = `owner of ${id}`) => ({ id, owner })
 
 export function answersContract({ name, open, restart, close }: AnswersContract): void {
   describe(`kept answers: ${name}`, () => {
-    let answers: KeptAnswers
+    let answers: IdempotencyStore
     beforeEach(async () => {
       answers = await open()
     })
@@ -128,9 +128,9 @@ export function answersContract({ name, open, restart, close }: AnswersContract)
     test('a request may begin again after its caller gave it up or its time is over', async () => {
       const [first, second] = [at(1 + LIMITS.answerBegunMs), at(5 + LIMITS.answerBegunMs)]
       await answers.begin(key('a'), at(1))
-      await answers.giveUp('a', first)
+      await answers.abandon('a', first)
       expect(await answers.begin(key('a'), at(5))).toEqual({ kind: 'begun', until: second })
-      await answers.giveUp('a', first)
+      await answers.abandon('a', first)
       expect(await answers.begin(key('a'), at(second - 1))).toEqual({ kind: 'running' })
       expect(await answers.begin(key('a'), second)).toMatchObject({ kind: 'begun' })
     })

@@ -1,7 +1,7 @@
 // Blobs in memory, for tests.
 import { LIMITS } from '../../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../../ports/blobs.ts'
-import { checkedKey, Meter, TooLarge } from '../content.ts'
+import { checkedKey, Meter, TooLargeError } from '../content.ts'
 
 export class MemoryBlobs implements Blobs {
   readonly #blobs = new Map<string, Buffer>()
@@ -15,7 +15,7 @@ export class MemoryBlobs implements Blobs {
     try {
       for await (const chunk of meter.read(content, bytesMax)) chunks.push(chunk)
     } catch (error) {
-      if (error instanceof TooLarge) return { kind: 'too_large' }
+      if (error instanceof TooLargeError) return { kind: 'too_large' }
       throw error
     }
     this.#blobs.set(key, Buffer.concat(chunks))

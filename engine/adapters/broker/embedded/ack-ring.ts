@@ -2,11 +2,11 @@
 // packs the packet id and the answer due into one number, so a message costs no allocation.
 import { strict as assert } from 'node:assert'
 
-export const OWES = { nothing: 0, puback: 1 << 16, pubrec: 2 << 16 } as const
+export const ACK_DUE = { nothing: 0, puback: 1 << 16, pubrec: 2 << 16 } as const
 /** Once the message is durable it is also retained, or echoed to the device itself. */
-export const FOLLOWED = 4 << 16
+export const HAS_FOLLOW_UP = 4 << 16
 /** The answer carries a reason code of MQTT 5. */
-export const EXPLAINED = 8 << 16
+export const HAS_REASON = 8 << 16
 
 const SLOTS_START = 16
 

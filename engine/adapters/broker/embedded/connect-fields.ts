@@ -10,7 +10,7 @@ export interface Connect {
   readonly keepAliveMs: number
   readonly will: RawWill | undefined
   /** What a device of MQTT 5 asks for. Undefined: it speaks MQTT 3.1 or 3.1.1. */
-  readonly bounds: DeviceBounds | undefined
+  readonly v5Options: V5Options | undefined
 }
 
 export interface RawWill {
@@ -27,7 +27,7 @@ export interface RawWill {
 }
 
 /** What a device of MQTT 5 asks of the broker. */
-export interface DeviceBounds {
+export interface V5Options {
   /** How many unacknowledged messages of QoS 1 and 2 the device accepts at a time. */
   readonly receiveMax: number
   readonly packetBytesMax: number

@@ -47,7 +47,7 @@ export function parseConnectV5(packet: Buffer, at: number): ParsedConnect {
     clean: (flags & FLAG.cleanStart) !== 0,
     keepAliveMs: seconds * 1000,
     will,
-    bounds: {
+    v5Options: {
       receiveMax: values.get(PROPERTY.receiveMax) ?? 0xffff,
       packetBytesMax: values.get(PROPERTY.packetBytesMax) ?? Number.POSITIVE_INFINITY,
       wantsReasons: values.get(PROPERTY.requestProblems) !== 0,

@@ -43,7 +43,7 @@ export function parseConnect(packet: Buffer, bodyStart: number): ParsedConnect {
       clean: parsed.clean,
       keepAliveMs: seconds * 1000,
       will,
-      bounds: undefined,
+      v5Options: undefined,
     },
   }
 }

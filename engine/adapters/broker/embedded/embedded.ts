@@ -1,5 +1,5 @@
-// The embedded broker: MQTT 3.1.1 and 5 in this process. Connections (listeners.ts) become handshakes, and handshakes that pass
-// the connect steps become sessions (session.ts).
+// The embedded broker: MQTT 3.1.1 and 5 in this process. Connections (listeners.ts) become handshakes, and
+// handshakes that pass the connect steps become sessions (session.ts).
 //
 // B1. A device has at most one live session. The newer one wins, and the older one's will is not published.
 // B2. No connection has a timer. One sweep checks deadlines, keep-alives and expiries.
@@ -19,16 +19,18 @@ import {
   type UplinkHost,
 } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { acceptConnect } from './accept-connect.ts'
+import { ClosingPeers } from './closing-peers.ts'
 import type { Connect } from './connect-fields.ts'
 import { type ConnectPorts, type ConnectRequest, connectSteps } from './connect-steps.ts'
 import { DelayedWills } from './delayed-wills.ts'
 import { connack } from './encode.ts'
 import { refuseV5 } from './encode-v5.ts'
 import { Handshake } from './handshake.ts'
-import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
-import { PartingPeers } from './parting-peers.ts'
+import { type CertificateReader, type ListenerOptions, Listeners } from './listeners.ts'
 import { PausedSessions } from './paused-sessions.ts'
 import type { Peer } from './peer.ts'
+import { PendingConnections } from './pending-connections.ts'
 import { ProvisioningSessions } from './provisioning-sessions.ts'
 import { PublishLimit, sendersOf } from './publish-limit.ts'
 import { reasonOfConnack } from './reasons.ts'
@@ -37,8 +39,6 @@ import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
 import { SessionStates } from './session-states.ts'
-import { WaitingRoom } from './waiting-room.ts'
-import { welcome } from './welcome.ts'
 
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
@@ -54,10 +54,10 @@ export interface EmbeddedBrokerOptions extends ListenerOptions {
 }
 
 /** A CONNECT as it arrived. */
-interface Arrival {
+interface ReceivedConnect {
   readonly hub: SessionHub
   readonly connect: Connect
-  readonly certificate: ReadCertificate
+  readonly certificate: CertificateReader
 }
 
 /** A sweep this late means that the process was asleep, not that devices were silent. */
@@ -66,7 +66,7 @@ const ASLEEP_MS = LIMITS.brokerSweepEveryMs * 4
 export class EmbeddedBroker implements Broker {
   readonly #options: EmbeddedBrokerOptions
   readonly #handshakes = new Set<Handshake>()
-  readonly #waitingRoom: WaitingRoom
+  readonly #pendingConnections: PendingConnections
   readonly #live = new Map<DeviceId, LiveSession>()
   /** Sessions that have ended with messages that are not yet durable. */
   readonly #draining = new Set<LiveSession>()
@@ -77,7 +77,7 @@ export class EmbeddedBroker implements Broker {
   readonly #serials = new Map<LiveSession, string>()
   readonly #states = new SessionStates()
   readonly #wills = new DelayedWills()
-  readonly #parting: PartingPeers
+  readonly #closingPeers: ClosingPeers
   readonly #retained = new RetainedMessages()
   readonly #provisionings: ProvisioningSessions
   readonly #publishLimit: PublishLimit
@@ -91,19 +91,19 @@ export class EmbeddedBroker implements Broker {
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
-    this.#waitingRoom = roomOf(options)
+    this.#pendingConnections = toPendingConnections(options)
     const wantedMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
     const connectionsMax = Math.min(wantedMax, Math.floor((options.openFilesMax ?? wantedMax * 2) / 2))
     const { clock } = options
-    this.#parting = new PartingPeers(() => clock.ticks())
-    const part = (peer: Peer, lastBytes: Uint8Array) => this.#parting.part(peer, lastBytes)
-    this.#provisionings = new ProvisioningSessions({ clock, part })
+    this.#closingPeers = new ClosingPeers(() => clock.ticks())
+    const closeWith = (peer: Peer, lastBytes: Uint8Array) => this.#closingPeers.closeWith(peer, lastBytes)
+    this.#provisionings = new ProvisioningSessions({ clock, closeWith })
     this.#listeners = new Listeners({
       connectionsMax,
-      waitingRoom: this.#waitingRoom,
+      pendingConnections: this.#pendingConnections,
       ticks: () => options.clock.ticks(),
-      peer: (peer, certificate) => this.#accept(peer, certificate),
-      turnedAway: (count) => options.turnedAway?.(count, connectionsMax),
+      onPeer: (peer, certificate) => this.#accept(peer, certificate),
+      onTurnedAway: (count) => options.turnedAway?.(count, connectionsMax),
     })
     this.#connectPorts = {
       isRevoked: (serial) => options.secure?.tls.isRevoked(serial) === true,
@@ -195,7 +195,7 @@ export class EmbeddedBroker implements Broker {
       handshake.deadline += asleepMs
       if (ticks >= handshake.deadline) handshake.socket.destroy()
     }
-    this.#parting.sweep(ticks)
+    this.#closingPeers.sweep(ticks)
     this.#wills.sweep(ticks)
     this.#states.sweep(ticks)
     this.#publishLimit.sweep(ticks, (deviceId) => sendersOf(this.#live.get(deviceId), hub.host))
@@ -203,7 +203,7 @@ export class EmbeddedBroker implements Broker {
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
     this.#provisionings.sweep(ticks, now, asleepMs)
     this.#listeners.sweep(ticks)
-    hub.relieved()
+    hub.resumePaused()
   }
 
   async #publish(deviceId: DeviceId, message: Message): Promise<boolean> {
@@ -230,15 +230,15 @@ export class EmbeddedBroker implements Broker {
       publish: (deviceId, message) => this.#publish(deviceId, message),
       liveSession: (deviceId) => this.#live.get(deviceId),
       paused: (session) => this.#paused.add(session),
-      relieved: () => this.#paused.relieve(),
+      resumePaused: () => this.#paused.resumeSoon(),
       ended: (session) => this.#ended(session),
-      part: (peer, lastBytes) => this.#parting.part(peer, lastBytes),
+      closeWith: (peer, lastBytes) => this.#closingPeers.closeWith(peer, lastBytes),
       delayWill: (session, delaySec) =>
         this.#wills.add(session, this.#options.clock.ticks() + delaySec * 1000),
     }
   }
 
-  #accept(peer: Peer, certificate: ReadCertificate): void {
+  #accept(peer: Peer, certificate: CertificateReader): void {
     const hub = this.#hub
     if (hub === undefined || this.#isClosed) {
       peer.destroy()
@@ -255,16 +255,16 @@ export class EmbeddedBroker implements Broker {
     peer.on('error', () => {})
     peer.on('close', () => {
       this.#peers.delete(peer)
-      this.#parting.gone(peer)
+      this.#closingPeers.remove(peer)
       this.#handshakes.delete(handshake)
     })
   }
 
-  async #connect(handshake: Handshake, { hub, connect, certificate }: Arrival): Promise<void> {
+  async #connect(handshake: Handshake, { hub, connect, certificate }: ReceivedConnect): Promise<void> {
     const { clientId, username, password } = connect
     const ip = handshake.socket.remoteAddress ?? ''
-    const shown = certificate(this.#options.clock.now())
-    const attempt = { clientId, username, password, certificate: shown, ip }
+    const clientCertificate = certificate(this.#options.clock.now())
+    const attempt = { clientId, username, password, certificate: clientCertificate, ip }
     const admission = await hub.host.admit(attempt).catch(() => undefined)
     if (handshake.socket.destroyed || this.#isClosed) return
     if (admission?.kind === 'provisioning') {
@@ -279,7 +279,7 @@ export class EmbeddedBroker implements Broker {
       this.#deny(hub, handshake, { connect, refusal: admission ?? unavailable })
       return
     }
-    const request: ConnectRequest = { connect, admission, serial: shown?.serial, will: undefined }
+    const request: ConnectRequest = { connect, admission, serial: clientCertificate?.serial, will: undefined }
     // No await from here on: what a step finds stays true until the session is open.
     for (const step of connectSteps) {
       const refusal = step(request, this.#connectPorts)
@@ -315,7 +315,7 @@ export class EmbeddedBroker implements Broker {
     this.#handshakes.add(handshake)
     const { code, reason } = refusal
     handshake.refuse(
-      connect.bounds === undefined
+      connect.v5Options === undefined
         ? connack(code, false)
         : refuseV5({ reason: reasonOfConnack(code), text: reason }),
     )
@@ -324,8 +324,8 @@ export class EmbeddedBroker implements Broker {
   #open(hub: SessionHub, { socket, rest }: Handshake, request: ConnectRequest): void {
     const { connect, admission, serial, will } = request
     const { deviceId } = admission
-    const { clean, bounds } = connect
-    const expirySec = bounds?.sessionExpirySec ?? (clean ? 0 : Number.POSITIVE_INFINITY)
+    const { clean, v5Options } = connect
+    const expirySec = v5Options?.sessionExpirySec ?? (clean ? 0 : Number.POSITIVE_INFINITY)
     const { state, present } = this.#states.claim(deviceId, { clean, expirySec }, this.#options.clock.ticks())
     this.#wills.returned(deviceId, { isSessionKept: present })
     const session = new Session(hub, socket, {
@@ -335,18 +335,18 @@ export class EmbeddedBroker implements Broker {
       keepAliveMs: connect.keepAliveMs,
       will,
       state,
-      bounds,
+      v5Options,
       allowance: this.#publishLimit.of(deviceId),
     })
     this.#admitted++
-    this.#waitingRoom.leave(socket)
+    this.#pendingConnections.remove(socket)
     hub.host.opened(session)
     // The host hears of the new session first, so that the device is never seen offline in between (B1).
     const earlier = this.#live.get(deviceId)
     this.#live.set(deviceId, session)
     if (serial !== undefined) this.#serials.set(session, serial)
     earlier?.end('takeover')
-    session.open(bounds === undefined ? connack(CONNACK.accepted, present) : welcome(connect, present), rest)
+    session.open(acceptConnect(connect, present), rest)
   }
 
   #endRevoked(): void {
@@ -357,17 +357,21 @@ export class EmbeddedBroker implements Broker {
   #ended(session: LiveSession): void {
     if (this.#live.get(session.deviceId) === session) {
       this.#live.delete(session.deviceId)
-      this.#states.left(session.deviceId, session.state, this.#options.clock.ticks())
+      this.#states.release(session.deviceId, session.state, this.#options.clock.ticks())
     }
-    this.#paused.gone(session)
+    this.#paused.remove(session)
     this.#serials.delete(session)
     if (session.pending > 0) this.#draining.add(session)
     else this.#draining.delete(session)
   }
 }
 
-function roomOf({ openFilesMax, handshakesPerAddressMax, clock }: EmbeddedBrokerOptions): WaitingRoom {
+function toPendingConnections({
+  openFilesMax,
+  handshakesPerAddressMax,
+  clock,
+}: EmbeddedBrokerOptions): PendingConnections {
   const max = Math.min(LIMITS.handshakesMax, Math.floor((openFilesMax ?? Number.POSITIVE_INFINITY) / 4))
   const perAddressMax = Math.min(handshakesPerAddressMax || max, max)
-  return new WaitingRoom({ max, perAddressMax, ticks: () => clock.ticks() })
+  return new PendingConnections({ max, perAddressMax, ticks: () => clock.ticks() })
 }

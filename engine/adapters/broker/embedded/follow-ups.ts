@@ -5,13 +5,13 @@ import type { Message } from './session-state.ts'
 export interface FollowUpPorts {
   /** Retains or echoes a durable message. */
   publish(message: Message): Promise<unknown>
-  relieved(): void
+  onDone(): void
 }
 
 export class FollowUps {
   readonly #ports: FollowUpPorts
   #waiting: Message[] = []
-  #underWay = 0
+  #running = 0
 
   constructor(ports: FollowUpPorts) {
     this.#ports = ports
@@ -19,7 +19,7 @@ export class FollowUps {
 
   /** True while the session should read no more messages that might have to be retained or echoed. */
   get isFull(): boolean {
-    return this.#underWay >= LIMITS.sessionPendingMax
+    return this.#running >= LIMITS.sessionPendingMax
   }
 
   add(message: Message): void {
@@ -31,10 +31,10 @@ export class FollowUps {
     const message = this.#waiting.shift()
     // `forget` has been called in the meantime.
     if (message === undefined) return
-    this.#underWay++
+    this.#running++
     const done = () => {
-      this.#underWay--
-      this.#ports.relieved()
+      this.#running--
+      this.#ports.onDone()
     }
     this.#ports.publish(message).then(done, done)
   }

@@ -15,12 +15,12 @@ export class Handshake {
   /** Bytes that followed the CONNECT immediately. */
   rest: Buffer = Buffer.alloc(0)
   #received: Buffer = Buffer.alloc(0)
-  readonly #arrived: (connect: Connect) => void
+  readonly #onConnect: (connect: Connect) => void
 
-  constructor(socket: Peer, deadline: number, arrived: (connect: Connect) => void) {
+  constructor(socket: Peer, deadline: number, onConnect: (connect: Connect) => void) {
     this.socket = socket
     this.deadline = deadline
-    this.#arrived = arrived
+    this.#onConnect = onConnect
     socket.on('data', this.#read)
   }
 
@@ -50,7 +50,7 @@ export class Handshake {
     const parsed = parseConnect(received.subarray(0, span.end), span.bodyStart)
     if (parsed.kind === 'malformed') this.socket.destroy()
     else if (parsed.kind === 'refused') this.refuse(parsed.reply)
-    else this.#arrived(parsed.connect)
+    else this.#onConnect(parsed.connect)
   }
 
   #detach(): void {

@@ -9,7 +9,7 @@ import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
 import type { Qos } from '../filters.ts'
-import { AckRing, EXPLAINED, FOLLOWED, OWES } from './ack-ring.ts'
+import { ACK_DUE, AckRing, HAS_FOLLOW_UP, HAS_REASON } from './ack-ring.ts'
 import { isWillPublished, type Will } from './connect.ts'
 import { answer } from './encode.ts'
 import { answerV5 } from './encode-v5.ts'
@@ -23,12 +23,12 @@ import type { Message } from './session-state.ts'
 import { type KnownTopic, TopicCache } from './topic-cache.ts'
 
 /** What a message of MQTT 5 may have in addition to its topic and payload. */
-interface More {
+interface V5Extras {
   readonly explained?: ExplainedReason | undefined
-  readonly follow?: Pick<Message, 'properties' | 'expiresAt'>
+  readonly message?: Pick<Message, 'properties' | 'expiresAt'>
 }
 
-const NO_MORE: More = {}
+const NO_EXTRAS: V5Extras = {}
 
 export class Incoming {
   readonly #hub: SessionHub
@@ -39,7 +39,7 @@ export class Incoming {
   readonly #followUps: FollowUps
   readonly #allowance: Allowance | undefined
   /** Reasons for the answers of the slots that are marked `EXPLAINED`, in their order. */
-  readonly #explained: ExplainedReason[] = []
+  readonly #reasons: ExplainedReason[] = []
   readonly #aliases = new TopicAliases()
   #will: Will | undefined
   /** True while a message waits because the device is over its publish rate. */
@@ -54,7 +54,7 @@ export class Incoming {
     this.#will = facts.will
     this.#followUps = new FollowUps({
       publish: (message) => hub.publish(facts.deviceId, message),
-      relieved: () => hub.relieved(),
+      onDone: () => hub.resumePaused(),
     })
   }
 
@@ -74,10 +74,10 @@ export class Incoming {
   }
 
   /** Takes a PUBLISH. Returns false if it has to wait, together with everything behind it. */
-  take(bytes: Buffer, span: Span): boolean {
+  receive(bytes: Buffer, span: Span): boolean {
     if (this.#allowance?.isSpent !== true) {
       this.#allowance?.take(span.end - span.bodyStart)
-      if (this.#session.bounds === undefined) this.#publish(bytes, span)
+      if (this.#session.v5Options === undefined) this.#publish(bytes, span)
       else this.#publishV5(bytes, span)
     } else if ((span.first & 6) === 0) this.#hub.shedQos0++
     else this.#isSlowed = true
@@ -85,7 +85,7 @@ export class Incoming {
   }
 
   /** Called as time passes: the device may be allowed to publish again. */
-  proceed(): void {
+  recheckRate(): void {
     if (this.#allowance?.isSpent !== true) this.#isSlowed = false
   }
 
@@ -95,20 +95,20 @@ export class Incoming {
     for (let index = 0; index < count; index++) {
       const slot = this.#ring.shift()
       const id = slot & 0xffff
-      const isOwed = (slot & OWES.pubrec) !== 0 ? this.#settleQos2(id) : (slot & OWES.puback) !== 0
-      if ((slot & EXPLAINED) !== 0) {
+      const isOwed = (slot & ACK_DUE.pubrec) !== 0 ? this.#settleQos2(id) : (slot & ACK_DUE.puback) !== 0
+      if ((slot & HAS_REASON) !== 0) {
         if (length > 0) this.#session.send(acks.subarray(0, length))
         acks = Buffer.allocUnsafe(count * 4)
         length = 0
-        this.#answerExplained(slot, isOwed)
+        this.#answerWithReason(slot, isOwed)
       } else if (isOwed) {
-        acks[length] = (slot & OWES.pubrec) !== 0 ? PACKET.pubrec << 4 : PACKET.puback << 4
+        acks[length] = (slot & ACK_DUE.pubrec) !== 0 ? PACKET.pubrec << 4 : PACKET.puback << 4
         acks[length + 1] = 2
         acks[length + 2] = id >>> 8
         acks[length + 3] = id & 0xff
         length += 4
       }
-      if ((slot & FOLLOWED) !== 0) this.#followUps.begin()
+      if ((slot & HAS_FOLLOW_UP) !== 0) this.#followUps.begin()
     }
     if (length > 0) this.#session.send(length === acks.length ? acks : acks.subarray(0, length))
   }
@@ -116,9 +116,9 @@ export class Incoming {
   /** Answers a PUBREL. */
   release(id: number): void {
     const isKnown = this.#session.state.unreleased.release(id)
-    const isToExplain = this.#session.bounds !== undefined && !isKnown
+    const needsReason = this.#session.v5Options !== undefined && !isKnown
     const unknown = { reason: REASON.unknownId }
-    this.#session.send(isToExplain ? answerV5(PACKET.pubcomp, id, unknown) : answer(PACKET.pubcomp, id))
+    this.#session.send(needsReason ? answerV5(PACKET.pubcomp, id, unknown) : answer(PACKET.pubcomp, id))
   }
 
   /** Publishes the last will, if there is one and the cause calls for it. */
@@ -197,7 +197,7 @@ export class Incoming {
     const expiresAt = expirySec === undefined ? undefined : Millis(this.#hub.now() + expirySec * 1000)
     this.#handOver(topic, id, span.end - span.bodyStart, {
       explained: fault && { reason, text: fault.text },
-      follow: { properties, expiresAt },
+      message: { properties, expiresAt },
     })
   }
 
@@ -236,42 +236,42 @@ export class Incoming {
     this.#hub.refusedTopics++
     host.refused(this.#session, 'publish', { topic, payload })
     if (qos === 0) return
-    this.#explained.push(explain(REASON.notAuthorized))
-    this.#ring.push((qos === 1 ? OWES.puback : OWES.pubrec) | EXPLAINED | id, payload.length)
+    this.#reasons.push(explain(REASON.notAuthorized))
+    this.#ring.push((qos === 1 ? ACK_DUE.puback : ACK_DUE.pubrec) | HAS_REASON | id, payload.length)
     host.sync(this.#session)
   }
 
-  #answerExplained(slot: number, isOwed: boolean): void {
-    const explained = this.#explained.shift()
+  #answerWithReason(slot: number, isOwed: boolean): void {
+    const explained = this.#reasons.shift()
     if (explained === undefined) return
     const id = slot & 0xffff
-    const isQos2 = (slot & OWES.pubrec) !== 0
+    const isQos2 = (slot & ACK_DUE.pubrec) !== 0
     // A refused message of QoS 2 is finished: its id is free.
     if (isQos2 && explained.reason >= FAILURE) this.#session.state.unreleased.release(id)
     const { reason, text } = explained
-    const told = this.#session.bounds?.wantsReasons === true ? { reason, text } : { reason }
-    if (isOwed) this.#session.send(answerV5(isQos2 ? PACKET.pubrec : PACKET.puback, id, told))
+    const visible = this.#session.v5Options?.wantsReasons === true ? { reason, text } : { reason }
+    if (isOwed) this.#session.send(answerV5(isQos2 ? PACKET.pubrec : PACKET.puback, id, visible))
   }
 
-  #handOver(topic: KnownTopic, id: number, size: number, more: More = NO_MORE): void {
+  #handOver(topic: KnownTopic, id: number, size: number, extras: V5Extras = NO_EXTRAS): void {
     const { message, publishes, host } = this.#hub
     const { filters } = this.#session.state
     const { qos } = message
     publishes[qos]++
-    let slot = qos === 0 ? OWES.nothing : qos === 1 ? OWES.puback | id : OWES.pubrec | id
-    if (more.explained !== undefined) {
-      slot |= EXPLAINED
-      this.#explained.push(more.explained)
+    let slot = qos === 0 ? ACK_DUE.nothing : qos === 1 ? ACK_DUE.puback | id : ACK_DUE.pubrec | id
+    if (extras.explained !== undefined) {
+      slot |= HAS_REASON
+      this.#reasons.push(extras.explained)
     }
     if (message.retain || (filters.size > 0 && topic.isEchoed(filters))) {
-      slot |= FOLLOWED
+      slot |= HAS_FOLLOW_UP
       this.#followUps.add({
         suffix: topic.suffix,
         payload: Buffer.from(message.payload),
         qos,
         retain: message.retain,
         isOwn: true,
-        ...more.follow,
+        ...extras.message,
       })
     }
     this.#ring.push(slot, size)
@@ -279,7 +279,7 @@ export class Incoming {
   }
 
   #isNewQos2(id: number): boolean {
-    const repeat = this.#session.state.unreleased.take(id)
+    const repeat = this.#session.state.unreleased.receive(id)
     // If the message is not durable yet, its repeat is answered once it is.
     if (repeat === 'durable') this.#session.send(answer(PACKET.pubrec, id))
     else if (repeat === 'full') this.#session.end('abuse', explain(REASON.receiveMax))
@@ -301,9 +301,9 @@ export class Incoming {
     const { message, host, publishes } = this.#hub
     const { suffix, payload, qos, retain, forwarded, expirySec } = will
     const { isPersistent, filters } = this.#session.state
-    const isFollowed = retain || (isPersistent && filters.qosFor(suffix) >= 0)
+    const hasFollowUp = retain || (isPersistent && filters.qosFor(suffix) >= 0)
     const expiresAt = expirySec === undefined ? undefined : Millis(this.#hub.now() + expirySec * 1000)
-    if (isFollowed)
+    if (hasFollowUp)
       this.#followUps.add({
         suffix,
         payload: Buffer.from(payload),
@@ -313,7 +313,7 @@ export class Incoming {
         expiresAt,
       })
     publishes[qos]++
-    this.#ring.push(isFollowed ? FOLLOWED : OWES.nothing, payload.length)
+    this.#ring.push(hasFollowUp ? HAS_FOLLOW_UP : ACK_DUE.nothing, payload.length)
     Object.assign(message, { suffix, payload, qos, retain, will: true })
     host.uplink(this.#session, message)
   }

@@ -1,16 +1,16 @@
-// Ports that devices connect to: MQTT in plain text, over TLS, and in WebSockets over TLS. All lead to one `Accept`.
+// Ports that devices connect to: MQTT in plain text, over TLS, and in WebSockets over TLS. All lead to one `onPeer`.
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Listener } from '../../../ports/broker.ts'
+import { type ClientCertificate, readClientCertificate } from '../../../ports/client-certificate.ts'
 import { Fault } from '../../../ports/fault.ts'
-import { type ShownCertificate, shownCertificate } from '../../../ports/shown-certificate.ts'
 import { endSocket } from '../../../sockets/end-socket.ts'
 import type { Peer } from './peer.ts'
+import type { PendingConnections } from './pending-connections.ts'
 import type { BrokerTls } from './tls.ts'
-import type { WaitingRoom } from './waiting-room.ts'
 import { acceptUpgrade, refuseUpgrade, WebSocketPeer } from './websocket.ts'
 
 export interface ListenerOptions {
@@ -30,54 +30,54 @@ export interface SecureListeners {
 }
 
 /** Judges the peer's certificate as of now. Undefined if the peer showed none. */
-export type ReadCertificate = (now: Millis) => ShownCertificate | undefined
+export type CertificateReader = (now: Millis) => ClientCertificate | undefined
 
-export interface Accept {
+export interface ListenerPorts {
   readonly connectionsMax: number
-  readonly waitingRoom: WaitingRoom
+  readonly pendingConnections: PendingConnections
   /** Monotonic milliseconds. */
   ticks(): number
-  peer(peer: Peer, certificate: ReadCertificate): void
-  turnedAway(count: number): void
+  onPeer(peer: Peer, certificate: CertificateReader): void
+  onTurnedAway(count: number): void
 }
 
 const BACKLOG = 4_096
-const TOLD_EVERY_MS = 60_000
-const NONE: ReadCertificate = () => undefined
+const REPORT_EVERY_MS = 60_000
+const NONE: CertificateReader = () => undefined
 
 export class Listeners {
   readonly #servers: Server[] = []
   /** Open sockets, including those still in their TLS handshake, which nothing else tracks. */
   readonly #sockets = new Set<Socket>()
-  readonly #accept: Accept
+  readonly #ports: ListenerPorts
   #turnedAway = 0
   /** How many of them were reported, and when. */
-  #told = { count: 0, at: Number.NEGATIVE_INFINITY }
+  #reported = { count: 0, at: Number.NEGATIVE_INFINITY }
 
-  constructor(accept: Accept) {
-    this.#accept = accept
+  constructor(ports: ListenerPorts) {
+    this.#ports = ports
   }
 
   /** Lists the ports over TLS first: devices are told the first one. */
   async open({ host, port, secure }: ListenerOptions): Promise<readonly [Listener, ...Listener[]]> {
-    const { peer } = this.#accept
-    const wanted: { scheme: Listener['scheme']; server: Server; port: number }[] = []
+    const { onPeer } = this.#ports
+    const planned: { scheme: Listener['scheme']; server: Server; port: number }[] = []
     if (secure !== undefined) {
       const [mqtts, wss] = [this.#overTls(secure), this.#inWebSockets(secure)]
-      wanted.push({ scheme: 'mqtts', server: mqtts, port: secure.port })
-      wanted.push({ scheme: 'wss', server: wss, port: secure.wsPort })
+      planned.push({ scheme: 'mqtts', server: mqtts, port: secure.port })
+      planned.push({ scheme: 'wss', server: wss, port: secure.wsPort })
       secure.tls.onChange(() => {
         // A new context replaces all of the old one, the oldest version of TLS included.
         for (const server of [mqtts, wss]) server.setSecureContext(contextOf(secure))
       })
     }
     if (port !== undefined) {
-      const server = createServer({ noDelay: true }, (socket) => peer(socket, NONE))
-      wanted.push({ scheme: 'mqtt', server, port })
+      const server = createServer({ noDelay: true }, (socket) => onPeer(socket, NONE))
+      planned.push({ scheme: 'mqtt', server, port })
     }
     const opened: Listener[] = []
-    for (const { scheme, server, port: at } of wanted)
-      opened.push({ scheme, host, port: await this.#bind(server, { host, port: at }) })
+    for (const { scheme, server, port: wanted } of planned)
+      opened.push({ scheme, host, port: await this.#bind(server, { host, port: wanted }) })
     const [first, ...more] = opened
     if (first === undefined)
       throw new Fault('BROKER_UNAVAILABLE', { retryable: false, message: 'no port to listen on' })
@@ -95,7 +95,7 @@ export class Listeners {
   #overTls(secure: SecureListeners) {
     const { tls } = secure
     const server = createTlsServer(tlsOptions(secure), (socket) =>
-      this.#accept.peer(socket, certificateOf(socket, tls)),
+      this.#ports.onPeer(socket, certificateReader(socket, tls)),
     )
     server.on('tlsClientError', ignore)
     return server
@@ -123,8 +123,8 @@ export class Listeners {
         return endSocket(socket, `${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       socket.setNoDelay(true)
       socket.write(acceptUpgrade(request))
-      const { peer, ticks } = this.#accept
-      peer(new WebSocketPeer(socket, head, ticks), certificateOf(socket, tls))
+      const { onPeer, ticks } = this.#ports
+      onPeer(new WebSocketPeer(socket, head, ticks), certificateReader(socket, tls))
     })
     return server
   }
@@ -136,20 +136,20 @@ export class Listeners {
 
   /** Reports connections that were turned away, once a minute at most. */
   sweep(ticks: number): void {
-    const { count, at } = this.#told
-    if (this.#turnedAway === count || ticks - at < TOLD_EVERY_MS) return
-    this.#told = { count: this.#turnedAway, at: ticks }
-    this.#accept.turnedAway(this.#turnedAway - count)
+    const { count, at } = this.#reported
+    if (this.#turnedAway === count || ticks - at < REPORT_EVERY_MS) return
+    this.#reported = { count: this.#turnedAway, at: ticks }
+    this.#ports.onTurnedAway(this.#turnedAway - count)
   }
 
   #bind(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
-    const { connectionsMax, waitingRoom } = this.#accept
+    const { connectionsMax, pendingConnections } = this.#ports
     server.maxConnections = connectionsMax
     server.on('drop', () => this.#turnedAway++)
     // With TLS this is the plain socket, before the handshake costs anything.
     server.on('connection', (socket: Socket) => {
       const { remoteAddress, remotePort, localPort } = socket
-      if (!waitingRoom.enter(socket)) {
+      if (!pendingConnections.add(socket)) {
         socket.destroy()
         return
       }
@@ -157,7 +157,7 @@ export class Listeners {
       socket.on('close', () => {
         this.#sockets.delete(socket)
         // A closed socket no longer knows its addresses.
-        waitingRoom.leave({ remoteAddress, remotePort, localPort })
+        pendingConnections.remove({ remoteAddress, remotePort, localPort })
       })
     })
     return new Promise((resolve, reject) => {
@@ -196,8 +196,8 @@ function contextOf({ tls, minVersion = '1.3' }: SecureListeners) {
   return { ...tls.context(), minVersion: `TLSv${minVersion}` } as const
 }
 
-function certificateOf(socket: TLSSocket, tls: BrokerTls): ReadCertificate {
-  return (now) => shownCertificate(socket, { tls, now })
+function certificateReader(socket: TLSSocket, tls: BrokerTls): CertificateReader {
+  return (now) => readClientCertificate(socket, { tls, now })
 }
 
 function ignore(): void {}

@@ -44,7 +44,7 @@ export class Outgoing {
       const delivery = state.acceptPublished(message, resolve)
       if (delivery === undefined || isEnded) resolve(false)
       else {
-        this.#wait(delivery)
+        this.#enqueue(delivery)
         this.#sendWaiting()
       }
     })
@@ -53,9 +53,9 @@ export class Outgoing {
   /** Answers, then sends what is retained on the filters that are granted. */
   subscribe(id: number, requests: readonly FilterRequest[]): void {
     const { state } = this.#session
-    const owed = subscribe(this.#hub, this.#session, { id, requests })
-    if (owed === undefined) return
-    this.#sendAtOnce([...owed].flatMap((message) => state.accept({ ...message, isOwn: false }) ?? []))
+    const retained = subscribe(this.#hub, this.#session, { id, requests })
+    if (retained === undefined) return
+    this.#sendAtOnce([...retained].flatMap((message) => state.accept({ ...message, isOwn: false }) ?? []))
     if (!this.#session.isEnded) this.#hub.host.subscribed(this.#session)
   }
 
@@ -78,9 +78,9 @@ export class Outgoing {
       // Kept even if the message is not sent again: the device holds the id until it is released [MQTT-4.3.3-1].
       state.keep(delivery)
     }
-    const isToExplain = delivery === undefined && this.#session.bounds !== undefined
+    const needsReason = delivery === undefined && this.#session.v5Options !== undefined
     const unknown = { reason: REASON.unknownId }
-    this.#session.send(isToExplain ? answerV5(PACKET.pubrel, id, unknown) : answer(PACKET.pubrel, id))
+    this.#session.send(needsReason ? answerV5(PACKET.pubrel, id, unknown) : answer(PACKET.pubrel, id))
   }
 
   /** Called when the connection is over. What the device has not acknowledged counts as not delivered (O3). */
@@ -93,11 +93,11 @@ export class Outgoing {
   #sendAtOnce(deliveries: readonly Delivery[]): void {
     // Granted only if nothing waits, so that a device cannot gain ever more room by subscribing again and again.
     if (this.#waiting.length === 0) this.#burstBytes = deliveries.reduce((sum, next) => sum + sizeOf(next), 0)
-    for (const delivery of deliveries) this.#wait(delivery)
+    for (const delivery of deliveries) this.#enqueue(delivery)
     this.#sendWaiting()
   }
 
-  #wait(delivery: Delivery): void {
+  #enqueue(delivery: Delivery): void {
     if (this.#session.isEnded) return
     this.#waiting.push(delivery)
     this.#waitingBytes += sizeOf(delivery)
@@ -122,13 +122,13 @@ export class Outgoing {
 
   #hasRoomFor({ qos, id }: Delivery): boolean {
     if (this.#socket.writableNeedDrain) return false
-    const { bounds, state } = this.#session
-    const most = Math.min(bounds?.receiveMax ?? LIMITS.sessionUnackedMax, LIMITS.sessionUnackedMax)
-    return qos === 0 || id !== 0 || state.unacknowledged.size < most
+    const { v5Options, state } = this.#session
+    const unackedMax = Math.min(v5Options?.receiveMax ?? LIMITS.sessionUnackedMax, LIMITS.sessionUnackedMax)
+    return qos === 0 || id !== 0 || state.unacknowledged.size < unackedMax
   }
 
   #send(delivery: Delivery): void {
-    const { deviceId, state, bounds } = this.#session
+    const { deviceId, state, v5Options } = this.#session
     const isDup = delivery.id !== 0
     // The device acknowledged it while it waited to be sent again.
     if (isDup && state.unacknowledged.get(delivery.id) !== delivery) return
@@ -143,9 +143,9 @@ export class Outgoing {
     }
     if (delivery.qos > 0 && !isDup) state.assignId(delivery)
     const fields = { ...delivery, topic: topicOf(deviceId, delivery.suffix), isDup }
-    const packet = bounds === undefined ? publish(fields) : publishV5(this.#toV5(fields, leftMs))
+    const packet = v5Options === undefined ? publish(fields) : publishV5(this.#toV5(fields, leftMs))
     // [MQTT-3.1.2-25] Counts as sent, because it will never fit.
-    if (packet.length > (bounds?.packetBytesMax ?? packet.length)) {
+    if (packet.length > (v5Options?.packetBytesMax ?? packet.length)) {
       state.discard(delivery)
       return
     }

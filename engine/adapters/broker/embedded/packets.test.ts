@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { Filters, isFilter, isMatch } from '../filters.ts'
 import { AckRing } from './ack-ring.ts'
-import { Carry } from './carry.ts'
 import { isTopicName, locate, type Span } from './packets.ts'
+import { UnparsedBytes } from './unparsed-bytes.ts'
 
 function located(...bytes: number[]) {
   const span: Span = { first: 0, bodyStart: 0, end: 0 }
@@ -92,7 +92,7 @@ test('the ring gives back in order what it was given, while growing and wrapping
 })
 
 test('a carry grows with the bytes that come, not with the length that is claimed', () => {
-  const carry = new Carry()
+  const carry = new UnparsedBytes()
   carry.keep(Buffer.from('ab'), 250_000)
   expect(carry.isWorthParsing).toBe(false)
   for (let index = 0; index < 5_000; index++) carry.add(Buffer.from('xy'))

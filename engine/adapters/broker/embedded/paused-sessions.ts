@@ -4,7 +4,7 @@ import type { LiveSession } from './session-hub.ts'
 export class PausedSessions {
   readonly #sessions = new Set<LiveSession>()
   readonly #isCongested: () => boolean
-  #isRelieved = false
+  #isScheduled = false
 
   constructor(isCongested: () => boolean) {
     this.#isCongested = isCongested
@@ -14,16 +14,16 @@ export class PausedSessions {
     this.#sessions.add(session)
   }
 
-  gone(session: LiveSession): void {
+  remove(session: LiveSession): void {
     this.#sessions.delete(session)
   }
 
   /** Lets them read again, in a later turn: reading leads to uplinks, and the host may be in the middle of one. */
-  relieve(): void {
-    if (this.#isRelieved || this.#sessions.size === 0) return
-    this.#isRelieved = true
+  resumeSoon(): void {
+    if (this.#isScheduled || this.#sessions.size === 0) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isRelieved = false
+      this.#isScheduled = false
       for (const session of this.#sessions) {
         if (this.#isCongested()) return
         session.resume()

@@ -9,26 +9,20 @@ import { Micros, type Millis } from '../../../../schemas/ids.ts'
 import { PROVISION_ACCEPTED_SUFFIX, PROVISION_GET_SUFFIX } from '../../../../schemas/topics.ts'
 import { partitionOf } from '../../../domain/partition.ts'
 import { LIMITS } from '../../../limits.ts'
-import {
-  CONNACK,
-  type ProvisioningGrant,
-  type UplinkHost,
-  type UplinkMessage,
-} from '../../../ports/broker.ts'
+import type { ProvisioningGrant, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { acceptConnect } from './accept-connect.ts'
 import type { Connect } from './connect-fields.ts'
-import { connack } from './encode.ts'
 import type { Handshake } from './handshake.ts'
 import { REASON } from './reasons.ts'
 import { RetainedMessages } from './retained-messages.ts'
 import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import { SessionState } from './session-state.ts'
-import { welcome } from './welcome.ts'
 
 export interface ProvisioningPorts {
   readonly clock: Clock
-  readonly part: SessionHub['part']
+  readonly closeWith: SessionHub['closeWith']
 }
 
 export class ProvisioningSessions {
@@ -59,15 +53,12 @@ export class ProvisioningSessions {
       keepAliveMs: connect.keepAliveMs,
       will: undefined,
       state: new SessionState(0),
-      bounds: connect.bounds,
+      v5Options: connect.v5Options,
       allowance: undefined,
     })
     host.session = session
     this.#open.set(session, hub)
-    session.open(
-      connect.bounds === undefined ? connack(CONNACK.accepted, false) : welcome(connect, false),
-      rest,
-    )
+    session.open(acceptConnect(connect, false), rest)
   }
 
   sweep(ticks: number, now: Millis, asleepMs: number): void {
@@ -78,7 +69,7 @@ export class ProvisioningSessions {
   }
 
   #hub(host: UplinkHost): SessionHub {
-    const { clock, part } = this.#ports
+    const { clock, closeWith } = this.#ports
     return {
       host,
       retained: new RetainedMessages(),
@@ -93,9 +84,9 @@ export class ProvisioningSessions {
       publish: async () => false,
       liveSession: () => undefined,
       paused() {},
-      relieved() {},
+      resumePaused() {},
       ended: (session) => this.#open.delete(session),
-      part,
+      closeWith,
       delayWill() {},
     }
   }
@@ -105,7 +96,7 @@ export class ProvisioningSessions {
 class ProvisioningHost implements UplinkHost {
   session: LiveSession | undefined
   readonly #grant: ProvisioningGrant
-  #asked = 0
+  #requests = 0
 
   constructor(grant: ProvisioningGrant) {
     this.#grant = grant
@@ -116,14 +107,14 @@ class ProvisioningHost implements UplinkHost {
     if (session === undefined) return
     // by N1
     if (suffix !== PROVISION_GET_SUFFIX || !session.takes(PROVISION_ACCEPTED_SUFFIX))
-      session.end('abuse', suffix === PROVISION_GET_SUFFIX ? UNHEARD : ELSEWHERE)
-    else if (++this.#asked > LIMITS.provisioningAsksMax) session.end('abuse', TOO_OFTEN)
+      session.end('abuse', suffix === PROVISION_GET_SUFFIX ? NOT_SUBSCRIBED : WRONG_TOPIC)
+    else if (++this.#requests > LIMITS.provisioningAsksMax) session.end('abuse', TOO_OFTEN)
     else void this.#answer(session, Uint8Array.from(payload))
   }
 
   async #answer(session: LiveSession, payload: Uint8Array): Promise<void> {
-    const { suffix, payload: told } = await this.#grant.ask(payload)
-    void session.publish({ suffix, payload: Buffer.from(told), qos: 1, retain: false })
+    const { suffix, payload: reply } = await this.#grant.ask(payload)
+    void session.publish({ suffix, payload: Buffer.from(reply), qos: 1, retain: false })
     session.durable(1)
   }
 
@@ -146,11 +137,11 @@ class ProvisioningHost implements UplinkHost {
   isCongested = () => false
 }
 
-const ELSEWHERE = {
+const WRONG_TOPIC = {
   reason: REASON.notAuthorized,
   text: 'with a provisioning key a device publishes on provision/get alone; it connects again with its token',
 } as const
-const UNHEARD = {
+const NOT_SUBSCRIBED = {
   reason: REASON.notAuthorized,
   text: 'subscribe to provision/accepted and provision/rejected before provision/get',
 } as const

@@ -60,7 +60,7 @@ export function explain(reason: Reason): ExplainedReason {
   return { reason, text: TEXTS[reason] ?? '' }
 }
 
-const OF_CONNACK: Readonly<Record<ConnackCode, Reason>> = {
+const REASON_OF_CONNACK: Readonly<Record<ConnackCode, Reason>> = {
   [CONNACK.accepted]: REASON.success,
   [CONNACK.protocol]: REASON.refusedVersion,
   [CONNACK.identifier]: REASON.clientId,
@@ -71,10 +71,10 @@ const OF_CONNACK: Readonly<Record<ConnackCode, Reason>> = {
 
 /** The reason code of MQTT 5 that means the same as a return code of MQTT 3.1.1. */
 export function reasonOfConnack(code: ConnackCode): Reason {
-  return OF_CONNACK[code]
+  return REASON_OF_CONNACK[code]
 }
 
-const OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
+const REASON_OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
   // The device is gone, or has just said goodbye: it is told nothing.
   disconnect: undefined,
   lost: undefined,
@@ -94,5 +94,5 @@ const OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
 
 /** What the device is told when its session ends. Undefined if there is nobody to tell. */
 export function reasonOfEnd(cause: EndCause): ExplainedReason | undefined {
-  return OF_END[cause]
+  return REASON_OF_END[cause]
 }

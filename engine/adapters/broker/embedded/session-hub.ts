@@ -2,7 +2,7 @@
 import type { DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
 import type { Will } from './connect.ts'
-import type { DeviceBounds } from './connect-fields.ts'
+import type { V5Options } from './connect-fields.ts'
 import type { Peer } from './peer.ts'
 import type { Allowance } from './publish-limit.ts'
 import type { ExplainedReason } from './reasons.ts'
@@ -27,10 +27,10 @@ export interface SessionHub {
   liveSession(deviceId: DeviceId): LiveSession | undefined
   paused(session: LiveSession): void
   /** Tells the broker that paused sessions may be able to read again. */
-  relieved(): void
+  resumePaused(): void
   ended(session: LiveSession): void
   /** Sends a peer its last bytes and closes the connection. */
-  part(peer: Peer, lastBytes: Uint8Array): void
+  closeWith(peer: Peer, lastBytes: Uint8Array): void
   /** Holds a will back while its device may still return. */
   delayWill(session: LiveSession, delaySec: number): void
 }
@@ -41,7 +41,7 @@ export interface LiveSession extends DeviceSession {
   readonly isEnded: boolean
   readonly isPaused: boolean
   /** What a device of MQTT 5 asked for; undefined for MQTT 3.1.1. */
-  readonly bounds: DeviceBounds | undefined
+  readonly v5Options: V5Options | undefined
   /** Messages handed over and not yet durable. */
   readonly pending: number
   send(bytes: Uint8Array): void
@@ -73,7 +73,7 @@ export interface SessionFacts {
   readonly keepAliveMs: number
   readonly will: Will | undefined
   readonly state: SessionState
-  readonly bounds: DeviceBounds | undefined
+  readonly v5Options: V5Options | undefined
   /** Undefined if there is no publish rate. */
   readonly allowance: Allowance | undefined
 }

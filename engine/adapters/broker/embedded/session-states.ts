@@ -4,7 +4,7 @@ import { LIMITS } from '../../../limits.ts'
 import { SessionState } from './session-state.ts'
 
 /** A device of MQTT 3.1.1 with a clean session asks for 0, and one without for infinity. */
-export interface SessionWish {
+export interface SessionRequest {
   readonly clean: boolean
   readonly expirySec: number
 }
@@ -16,7 +16,7 @@ export class SessionStates {
   /** Returns the state for a device that connects. `present` is true if the device had one before. */
   claim(
     deviceId: DeviceId,
-    { clean, expirySec }: SessionWish,
+    { clean, expirySec }: SessionRequest,
     ticks: number,
   ): { readonly state: SessionState; readonly present: boolean } {
     const earlier = this.#persistent.get(deviceId)
@@ -30,7 +30,7 @@ export class SessionStates {
   }
 
   /** Called when the connection that used this state is over. The device may already have a newer state. */
-  left(deviceId: DeviceId, state: SessionState, ticks: number): void {
+  release(deviceId: DeviceId, state: SessionState, ticks: number): void {
     if (this.#persistent.get(deviceId) !== state) return
     if (state.isPersistent) state.expiresAt = ticks + state.expirySec * 1000
     else this.#persistent.delete(deviceId)

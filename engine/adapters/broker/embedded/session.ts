@@ -8,9 +8,8 @@ import { type DeviceId, type Micros, Millis, type Partition } from '../../../../
 import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
-import { warnMsOf } from '../token-warning.ts'
-import { Carry } from './carry.ts'
-import type { DeviceBounds } from './connect-fields.ts'
+import { warnBeforeMs } from '../token-warning.ts'
+import type { V5Options } from './connect-fields.ts'
 import { toExpirySec } from './connect-v5.ts'
 import { type ControlV5, readControlV5 } from './control-v5.ts'
 import { PINGRESP } from './encode.ts'
@@ -22,6 +21,7 @@ import type { Peer } from './peer.ts'
 import { type ExplainedReason, explain, REASON, reasonOfEnd } from './reasons.ts'
 import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
 import type { Message, SessionState } from './session-state.ts'
+import { UnparsedBytes } from './unparsed-bytes.ts'
 
 /** First bytes: MQTT reserves the flags of these packets and gives them this value. */
 const PUBREL = (PACKET.pubrel << 4) | 2
@@ -38,7 +38,7 @@ export class Session implements LiveSession {
   readonly idBytes: Uint8Array
   readonly maySubscribe: boolean
   readonly state: SessionState
-  readonly bounds: DeviceBounds | undefined
+  readonly v5Options: V5Options | undefined
   readonly tokenSec: number | undefined
   isEnded = false
   isPaused = false
@@ -49,7 +49,7 @@ export class Session implements LiveSession {
   #warnAt: number
   readonly #silenceMs: number
   readonly #span: Span = { first: 0, bodyStart: 0, end: 0 }
-  readonly #carry = new Carry()
+  readonly #unparsed = new UnparsedBytes()
   readonly #incoming: Incoming
   /** Created when the device first subscribes: most devices of a large fleet may never do so. */
   #outgoing: Outgoing | undefined
@@ -66,10 +66,10 @@ export class Session implements LiveSession {
     this.idBytes = Buffer.from(facts.deviceId)
     this.maySubscribe = facts.maySubscribe
     this.state = facts.state
-    this.bounds = facts.bounds
+    this.v5Options = facts.v5Options
     this.#expiresAt = facts.expiresAt
     this.tokenSec = facts.tokenSec
-    this.#warnAt = facts.expiresAt - warnMsOf(facts.tokenSec)
+    this.#warnAt = facts.expiresAt - warnBeforeMs(facts.tokenSec)
     this.#silenceMs = facts.keepAliveMs * 1.5 + LIMITS.brokerSweepEveryMs
     this.#heardAt = hub.tick
     this.#incoming = new Incoming(hub, this, facts)
@@ -82,20 +82,20 @@ export class Session implements LiveSession {
   /** Sends the CONNACK and starts to read; `rest` came with the CONNECT. */
   open(connack: Uint8Array, rest: Buffer): void {
     const socket = this.#socket
-    socket.on('data', this.#read)
-    socket.on('end', this.#lost)
-    socket.on('close', this.#lost)
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onPeerEnd)
+    socket.on('close', this.#onPeerEnd)
     this.send(connack)
     if (this.state.isUsed) this.#openOutgoing().resume()
     if (this.state.filters.size > 0 && !this.isEnded) this.#hub.host.subscribed(this)
-    if (rest.length > 0) this.#read(rest)
+    if (rest.length > 0) this.#onData(rest)
     if (!this.isPaused) socket.resume()
   }
 
   durable(count: number): void {
     this.#incoming.durable(count)
     if (this.isEnded && this.pending === 0) this.#hub.ended(this)
-    this.#hub.relieved()
+    this.#hub.resumePaused()
   }
 
   send(bytes: Uint8Array): void {
@@ -115,7 +115,7 @@ export class Session implements LiveSession {
   sweep(ticks: number, now: number, asleepMs: number): void {
     if (this.isPaused) this.#heardAt = ticks
     else this.#heardAt += asleepMs
-    this.#incoming.proceed()
+    this.#incoming.recheckRate()
     if (now >= this.#warnAt) {
       this.#warnAt = Number.POSITIVE_INFINITY
       this.#hub.host.expiring?.(this, Millis(this.#expiresAt))
@@ -127,7 +127,7 @@ export class Session implements LiveSession {
   resume(): void {
     if (this.isEnded || !this.isPaused || this.#incoming.isFull) return
     this.isPaused = false
-    if (!this.#carry.isEmpty) this.#take(this.#carry.take())
+    if (!this.#unparsed.isEmpty) this.#process(this.#unparsed.take())
     if (this.isEnded || this.isPaused) return
     if (this.#isPeerGone) this.end('lost')
     else this.#socket.resume()
@@ -144,12 +144,12 @@ export class Session implements LiveSession {
   end(cause: EndCause, explained: ExplainedReason | undefined = reasonOfEnd(cause)): void {
     if (this.isEnded) return
     this.isEnded = true
-    if (this.bounds === undefined || explained === undefined) this.#socket.destroy()
+    if (this.v5Options === undefined || explained === undefined) this.#socket.destroy()
     else {
-      this.#socket.off('data', this.#read).off('end', this.#lost).off('close', this.#lost)
-      this.#hub.part(this.#socket, disconnectV5(explained))
+      this.#socket.off('data', this.#onData).off('end', this.#onPeerEnd).off('close', this.#onPeerEnd)
+      this.#hub.closeWith(this.#socket, disconnectV5(explained))
     }
-    this.#carry.clear()
+    this.#unparsed.clear()
     this.#incoming.end(cause)
     this.#hub.host.closed(this, cause)
     this.#hub.ended(this)
@@ -163,24 +163,24 @@ export class Session implements LiveSession {
     this.end('abuse')
   }
 
-  readonly #lost = (): void => {
+  readonly #onPeerEnd = (): void => {
     // What the device sent before it left is processed first, above all a DISCONNECT.
-    if (this.isPaused && !this.#carry.isEmpty) this.#isPeerGone = true
+    if (this.isPaused && !this.#unparsed.isEmpty) this.#isPeerGone = true
     else this.end('lost')
   }
 
-  readonly #read = (chunk: Buffer): void => {
+  readonly #onData = (chunk: Buffer): void => {
     this.#hub.bytesIn += chunk.length
     this.#heardAt = this.#hub.tick
-    if (this.#carry.isEmpty) {
-      this.#take(chunk)
+    if (this.#unparsed.isEmpty) {
+      this.#process(chunk)
       return
     }
-    this.#carry.add(chunk)
-    if (!this.isPaused && this.#carry.isWorthParsing) this.#take(this.#carry.take())
+    this.#unparsed.add(chunk)
+    if (!this.isPaused && this.#unparsed.isWorthParsing) this.#process(this.#unparsed.take())
   }
 
-  #take(bytes: Buffer): void {
+  #process(bytes: Buffer): void {
     this.#parse(bytes)
     if (this.isEnded) return
     if (this.#incoming.isFull || this.#hub.host.isCongested()) {
@@ -201,17 +201,17 @@ export class Session implements LiveSession {
         return
       }
       if (located === 'incomplete') {
-        this.#carry.keep(bytes.subarray(at), span.end === 0 ? 0 : span.end - at)
+        this.#unparsed.keep(bytes.subarray(at), span.end === 0 ? 0 : span.end - at)
         return
       }
       if (span.first >>> 4 !== PACKET.publish) {
-        if (this.bounds === undefined) this.#control(bytes, span)
+        if (this.v5Options === undefined) this.#control(bytes, span)
         else this.#controlV5(bytes, span)
-      } else if (!this.#incoming.take(bytes, span)) break
+      } else if (!this.#incoming.receive(bytes, span)) break
       if (this.isEnded) return
       at = span.end
     }
-    if (at < size) this.#carry.keep(bytes.subarray(at), 0)
+    if (at < size) this.#unparsed.keep(bytes.subarray(at), 0)
   }
 
   #control(bytes: Buffer, span: Span): void {
@@ -243,7 +243,7 @@ export class Session implements LiveSession {
         this.send(PINGRESP)
         return
       case 'disconnect':
-        this.#leave(control)
+        this.#disconnect(control)
         return
       case 'answer':
         this.#outgoing?.acknowledge(control.type, control.id, control.reason)
@@ -265,7 +265,7 @@ export class Session implements LiveSession {
     }
   }
 
-  #leave({ isWithWill, expirySec }: Extract<ControlV5, { kind: 'disconnect' }>): void {
+  #disconnect({ isWithWill, expirySec }: Extract<ControlV5, { kind: 'disconnect' }>): void {
     // [MQTT-3.1.2-23] A session that was to end with its connection cannot be extended now.
     const isTooLate = expirySec !== undefined && expirySec > 0 && !this.state.isPersistent
     if (isTooLate) this.end('abuse', explain(REASON.protocolError))

@@ -21,8 +21,8 @@ export function subscribe(
   session: LiveSession,
   { id, requests }: { readonly id: number; readonly requests: readonly FilterRequest[] },
 ): ReadonlySet<Message> | undefined {
-  const { deviceId, state, bounds } = session
-  const owed = new Set<Message>()
+  const { deviceId, state, v5Options } = session
+  const retained = new Set<Message>()
   let refusal: SubscribeRefusal | undefined
   let grants = 0
   const codes = requests.map((request) => {
@@ -30,29 +30,31 @@ export function subscribe(
     if (typeof granted === 'string') {
       hub.host.refused(session, 'subscribe')
       refusal ??= granted
-      return bounds === undefined ? SUBACK_REFUSED : REASONS[granted]
+      return v5Options === undefined ? SUBACK_REFUSED : REASONS[granted]
     }
     grants++
     const { retainHandling = 0 } = request
     if (retainHandling === 0 || (retainHandling === 1 && granted.isNew))
-      for (const message of hub.retained.matching(deviceId, granted.suffix, hub.now())) owed.add(message)
+      for (const message of hub.retained.matching(deviceId, granted.suffix, hub.now())) retained.add(message)
     return request.qos
   })
-  if (bounds === undefined) session.send(suback(id, codes))
+  if (v5Options === undefined) session.send(suback(id, codes))
   else {
-    const text = refusal && bounds.wantsReasons ? explain(REASONS[refusal]).text : undefined
+    const text = refusal && v5Options.wantsReasons ? explain(REASONS[refusal]).text : undefined
     session.send(grantsV5(PACKET.suback, id, { codes, text }))
   }
-  return grants === 0 ? undefined : owed
+  return grants === 0 ? undefined : retained
 }
 
 export function unsubscribe(
   session: LiveSession,
   { id, requests }: { readonly id: number; readonly requests: readonly FilterRequest[] },
 ): void {
-  const { deviceId, state, bounds } = session
+  const { deviceId, state, v5Options } = session
   const codes = requests.map(({ filter }) =>
     state.filters.delete(suffixOf(deviceId, filter) ?? '') ? REASON.success : REASON.noSubscription,
   )
-  session.send(bounds === undefined ? answer(PACKET.unsuback, id) : grantsV5(PACKET.unsuback, id, { codes }))
+  session.send(
+    v5Options === undefined ? answer(PACKET.unsuback, id) : grantsV5(PACKET.unsuback, id, { codes }),
+  )
 }

@@ -46,14 +46,14 @@ export class TopicCache {
   /** Undefined if the bytes are not a topic name in the device's own namespace. */
   find(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
     const last = this.#last
-    if (last !== undefined && isSame(last.bytes, bytes, start, end)) return last
+    if (last !== undefined && isSameTopic(last.bytes, bytes, start, end)) return last
     for (const known of this.#known) {
-      if (isSame(known.bytes, bytes, start, end)) {
+      if (isSameTopic(known.bytes, bytes, start, end)) {
         this.#last = known
         return known
       }
     }
-    return this.#learn(bytes, start, end)
+    return this.#add(bytes, start, end)
   }
 
   /** The topic name in these bytes, in any namespace; undefined if they are none. */
@@ -63,7 +63,7 @@ export class TopicCache {
     return topic !== undefined && isTopicName(topic, BOUNDS) ? topic : undefined
   }
 
-  #learn(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
+  #add(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
     const topic = this.nameOf(bytes, start, end)
     const suffix = topic && suffixOf(this.#deviceId, topic)
     if (suffix === undefined) return undefined
@@ -76,7 +76,7 @@ export class TopicCache {
   }
 }
 
-function isSame(known: Buffer, bytes: Buffer, start: number, end: number): boolean {
+function isSameTopic(known: Buffer, bytes: Buffer, start: number, end: number): boolean {
   const { length } = known
   if (length !== end - start) return false
   // Compared from the end, since all topics of a device start with the same bytes.

@@ -2,7 +2,7 @@
 // that a message repeated on a new connection is not taken twice.
 import { LIMITS } from '../../../limits.ts'
 
-export type Repeat = 'new' | 'taken' | 'durable' | 'full'
+export type ReceiveResult = 'new' | 'taken' | 'durable' | 'full'
 
 export class UnreleasedPackets {
   /** Packet ids; the value is true once the message is durable. */
@@ -11,7 +11,7 @@ export class UnreleasedPackets {
   readonly #repeated = new Set<number>()
 
   /** Tells whether a PUBLISH with this id is new, and remembers it if so. */
-  take(id: number): Repeat {
+  receive(id: number): ReceiveResult {
     const isDurable = this.#ids.get(id)
     if (isDurable === true) return 'durable'
     if (isDurable === false) {

@@ -69,7 +69,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   /** Monotonic time at which the count of control frames began. */
   #countedFrom = 0
   /** True once nothing more is to be read. */
-  #isOver = false
+  #isReadingDone = false
 
   /** `ticks`: monotonic milliseconds. */
   constructor(socket: Peer, head: Buffer, ticks: () => number) {
@@ -79,12 +79,12 @@ export class WebSocketPeer extends Duplex implements Peer {
     this.remoteAddress = socket.remoteAddress
     this.remotePort = socket.remotePort
     this.localPort = socket.localPort
-    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('drain', () => this.#answerPing())
-    socket.on('end', () => this.#over())
+    socket.on('end', () => this.#endReading())
     socket.on('close', () => this.destroy())
     socket.on('error', () => {})
-    if (head.length > 0) this.#take(head)
+    if (head.length > 0) this.#receive(head)
   }
 
   override _read(): void {
@@ -113,9 +113,9 @@ export class WebSocketPeer extends Duplex implements Peer {
     done(error)
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     let from = 0
-    while (from < chunk.length && !this.#isOver) {
+    while (from < chunk.length && !this.#isReadingDone) {
       if (this.#frame === undefined) from += this.#readHeader(chunk.subarray(from))
       else from += this.#readBody(this.#frame, chunk.subarray(from))
       if (this.#frame?.left === 0) this.#end(this.#frame)
@@ -184,7 +184,7 @@ export class WebSocketPeer extends Duplex implements Peer {
     }
     if (opcode !== OPCODE.close) return
     this.#sendClose(CLOSE.normal)
-    this.#over()
+    this.#endReading()
   }
 
   #answerPing(): void {
@@ -205,12 +205,12 @@ export class WebSocketPeer extends Duplex implements Peer {
   #fail(code: number): void {
     this.#sendClose(code)
     this.#socket.end(() => this.destroy())
-    this.#over()
+    this.#endReading()
   }
 
-  #over(): void {
-    if (this.#isOver) return
-    this.#isOver = true
+  #endReading(): void {
+    if (this.#isReadingDone) return
+    this.#isReadingDone = true
     this.push(null)
   }
 

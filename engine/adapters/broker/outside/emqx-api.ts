@@ -35,7 +35,7 @@ interface Call {
   /** Status codes besides 2xx that mean that nothing is left to do. */
   readonly doneCodes: readonly number[]
   /** Status codes other than 2xx whose body is returned to the caller. */
-  readonly toldCodes?: readonly number[]
+  readonly bodyCodes?: readonly number[]
 }
 
 interface Job extends Call {
@@ -74,8 +74,8 @@ export class EmqxApi {
   /** Ends the client's session and refuses it from then on, whatever credentials it shows. */
   async ban(clientId: string, reason: string): Promise<void> {
     const body = { as: 'clientid', who: clientId, by: 'fleet', reason }
-    const call = { method: 'POST', path: 'banned', body, doneCodes: [], toldCodes: [400] } as const
-    if (!isKeptForAWhile(await this.#add(call))) return
+    const call = { method: 'POST', path: 'banned', body, doneCodes: [], bodyCodes: [400] } as const
+    if (!isTemporaryBan(await this.#add(call))) return
     await this.unban(clientId)
     await this.#add(call)
   }
@@ -107,7 +107,7 @@ export class EmqxApi {
   }
 
   /** Calls `found` for each device that is connected without the attribute that a verified token or certificate sets. */
-  async unverified(found: (deviceId: DeviceId) => void): Promise<void> {
+  async findUnverified(found: (deviceId: DeviceId) => void): Promise<void> {
     for (let page = 1; ; page++) {
       const path = `clients?page=${page}&limit=${LIMITS.emqxApiPageMax}&fields=clientid,client_attrs`
       const answer = (await this.#add({ method: 'GET', path, doneCodes: [] })) as ClientPage | undefined
@@ -175,7 +175,7 @@ export class EmqxApi {
     }
   }
 
-  async #call({ method, path, body, doneCodes, toldCodes = [] }: Call): Promise<unknown> {
+  async #call({ method, path, body, doneCodes, bodyCodes = [] }: Call): Promise<unknown> {
     const timeout = AbortSignal.timeout(LIMITS.emqxApiTimeoutMs)
     const response = await fetch(new URL(`/api/v5/${path}`, this.#options.url), {
       method,
@@ -185,7 +185,7 @@ export class EmqxApi {
     })
     const text = await response.text()
     if (doneCodes.includes(response.status)) return undefined
-    if (!response.ok && !toldCodes.includes(response.status))
+    if (!response.ok && !bodyCodes.includes(response.status))
       throw new Error(`EMQX answers ${method} ${path} with ${response.status}`)
     return text === '' ? undefined : JSON.parse(text)
   }
@@ -199,7 +199,7 @@ function isVerified({ clientid, client_attrs: attributes }: ListedClient): boole
  * Whether EMQX refused a ban because a temporary one exists. EMQX bans a client that connects too often for some minutes,
  * and does not replace that ban.
  */
-function isKeptForAWhile(answer: unknown): boolean {
+function isTemporaryBan(answer: unknown): boolean {
   // One of EMQX's errors, or the ban that it made. The message of this error contains the earlier ban, as JSON.
   const { code, message } = (answer ?? {}) as { readonly code?: string; readonly message?: string }
   return code === 'ALREADY_EXISTS' && !message?.includes('"until":"infinity"')

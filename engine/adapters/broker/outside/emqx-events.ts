@@ -1,7 +1,7 @@
 // Parses EMQX's events about devices' connections, as the rules of deploy/emqx/emqx.conf send them. Pure.
 import { Micros, Millis } from '../../../../schemas/ids.ts'
 import type { EndCause } from '../../../ports/broker.ts'
-import type { ShownToken } from './mqtt-session.ts'
+import type { ConnectToken } from './mqtt-session.ts'
 
 export type EmqxEvent =
   | {
@@ -15,7 +15,7 @@ export type EmqxEvent =
       /** False if EMQX let the client in while authentication was unavailable. */
       readonly isVerified: boolean
       /** Undefined if the device showed a certificate. EMQX does not know which tokens were revoked. */
-      readonly token: ShownToken | undefined
+      readonly token: ConnectToken | undefined
     }
   /** `cause` is undefined if the device has already connected again. */
   | { readonly kind: 'disconnected'; readonly at: Micros; readonly cause: EndCause | undefined }
@@ -105,11 +105,11 @@ function causeOf(reason: string): EndCause | undefined {
   return Object.hasOwn(CAUSES, reason) ? CAUSES[reason] : 'lost'
 }
 
-function tokenOf(fields: Readonly<Record<string, unknown>>): ShownToken | undefined {
-  const [issuedAt, lastsSec] = [numberOf(fields['issued']), numberOf(fields['lasts'])]
-  return issuedAt === undefined || lastsSec === undefined
+function tokenOf(fields: Readonly<Record<string, unknown>>): ConnectToken | undefined {
+  const [issuedAt, lifetimeSec] = [numberOf(fields['issued']), numberOf(fields['lasts'])]
+  return issuedAt === undefined || lifetimeSec === undefined
     ? undefined
-    : { issuedAt: Millis(issuedAt), lastsSec }
+    : { issuedAt: Millis(issuedAt), lifetimeSec }
 }
 
 /** EMQX sends attributes as text. A missing one is the text `undefined`. */

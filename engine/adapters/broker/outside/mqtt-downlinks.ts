@@ -147,18 +147,18 @@ export class MqttDownlinks {
     if (this.#client !== client) return
     this.#client = undefined
     this.#isConnected = false
-    const again = [...this.#inFlight].filter(({ publication }) => !publication.isLive)
-    const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
-    const later = [...this.#waiting.values()]
+    const resent = [...this.#inFlight].filter(({ publication }) => !publication.isLive)
+    const dropped = [...this.#inFlight].filter(({ publication }) => publication.isLive)
+    const queued = [...this.#waiting.values()]
     this.#inFlight.clear()
     // MQTT.js calls back for messages in flight. For the messages above, those calls are ignored.
     client.end(true)
     this.#unsubscribed.clear()
     this.#waiting.clear()
     this.#waitingBytes = 0
-    for (const { settle } of dead) settle('lost')
+    for (const { settle } of dropped) settle('lost')
     // D3, D1.
-    for (const job of [...again, ...later]) {
+    for (const job of [...resent, ...queued]) {
       if (this.#isClosed || job.publication.isLive) job.settle('lost')
       else this.#add(job)
     }

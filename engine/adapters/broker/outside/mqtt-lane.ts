@@ -1,14 +1,14 @@
 // One lane: an MQTT 5 session in which the messages of some partitions wait until a process reads them.
 //
 // N1. A message is acknowledged once it is durable (R1), in the order of arrival, many with one write.
-// - The session outlives connections and processes. Its client id is fixed: a process that connects with it takes the
-//   The session outlives connections and processes. Its client id is fixed: a process that connects with it takes over the
-// N3. session, and is sent everything that the earlier one did not acknowledge.
-// N4. An acknowledgement is sent only on the connection that its message came by. It is dropped if that connection is gone.
-//     The broker answers a ping after everything it has sent before. It holds messages back only while the window of
-// N5. unacknowledged messages is full. If the window was not full meanwhile, the lane was caught up when the ping left.
-// N6. While nobody can say whose the lane is, two processes may read it. Each connection ends the other's, and the broker
-//     While nobody can say who owns the lane, two processes may read it. Each connection ends the other, and the broker
+// - The session outlives connections and processes. Its client id is fixed: a process that connects with it takes over the
+//   session, and is sent everything that the earlier one did not acknowledge.
+// N3. An acknowledgement is sent only on the connection that its message came by. It is dropped if that connection is gone.
+// N4. The broker answers a ping after everything it has sent before. It holds messages back only while the window of
+//     unacknowledged messages is full. If the window was not full meanwhile, the lane was caught up when the ping left.
+// N5. While the log is behind, the socket is not read: messages wait at the broker.
+// N6. While nobody can say who owns the lane, two processes may read it. Each connection ends the other, and the broker
+//     sends again what is not acknowledged. So the delay grows with each loss, and begins anew only after a connection
 //     that lasted longer than the longest delay: then nobody has taken the lane back.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -51,7 +51,7 @@ const GRANTED_MAX = 2
 export class Lane {
   readonly #options: LaneOptions
   #socket: Socket | undefined
-  #callOffRetry: (() => void) | undefined
+  #cancelRetry: (() => void) | undefined
   readonly #stopTicking: () => void
   #delayMs: number = LIMITS.mqttReconnectMs
   #isTakenOver = false
@@ -126,7 +126,7 @@ export class Lane {
 
   #stop(): void {
     this.#isClosed = true
-    this.#callOffRetry?.()
+    this.#cancelRetry?.()
     this.#stopTicking()
   }
 
@@ -193,7 +193,7 @@ export class Lane {
         socket.destroy()
         return
       case 'pingresp':
-        this.#ponged()
+        this.#pongReceived()
         return
       default:
     }
@@ -241,7 +241,7 @@ export class Lane {
     this.#subscribedTicks = undefined
     this.#isTakenOver = false
     if (this.#isClosed || !this.#isReading) return
-    this.#callOffRetry = this.#options.schedule.after(waitMs, () => this.#connect())
+    this.#cancelRetry = this.#options.schedule.after(waitMs, () => this.#connect())
   }
 
   /** See N6. The wait is random, so that lanes do not all return at once and two processes do not stay in step. */
@@ -294,7 +294,7 @@ export class Lane {
   }
 
   /** See N4. */
-  #ponged(): void {
+  #pongReceived(): void {
     const at = this.#pingLeftAt
     this.#isPinging = false
     this.#pingLeftAt = undefined

@@ -4,7 +4,7 @@ import { type DeviceId, type Micros, Millis, type Partition } from '../../../../
 import { isSubSuffix } from '../../../../schemas/topics.ts'
 import type { DeviceSession } from '../../../ports/broker.ts'
 import { Filters } from '../filters.ts'
-import { warnMsOf } from '../token-warning.ts'
+import { warnBeforeMs } from '../token-warning.ts'
 import type { Lane } from './mqtt-lane.ts'
 
 /** Durable message numbers may pile up to this count before they are cut off the list. */
@@ -18,13 +18,13 @@ export interface MqttSessionFacts {
   /** Address and port. Empty if the connect event was not seen. */
   readonly peer: string
   readonly isAssumed: boolean
-  readonly token?: ShownToken | undefined
+  readonly token?: ConnectToken | undefined
 }
 
 /** What EMQX reports about the token that a device connected with. */
-export interface ShownToken {
+export interface ConnectToken {
   readonly issuedAt: Millis
-  readonly lastsSec: number
+  readonly lifetimeSec: number
 }
 
 export class MqttSession implements DeviceSession {
@@ -54,8 +54,8 @@ export class MqttSession implements DeviceSession {
     this.peer = facts.peer
     this.isAssumed = facts.isAssumed
     this.issuedAt = facts.token?.issuedAt
-    this.tokenSec = facts.token?.lastsSec
-    this.#warnAt = this.#expiresAt - warnMsOf(this.tokenSec)
+    this.tokenSec = facts.token?.lifetimeSec
+    this.#warnAt = this.#expiresAt - warnBeforeMs(this.tokenSec)
     this.idBytes = Buffer.from(facts.deviceId, 'latin1')
   }
 

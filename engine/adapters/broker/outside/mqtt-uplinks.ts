@@ -161,19 +161,20 @@ export class LaneUplinks {
 
   #uplink(deviceId: DeviceId, { suffix, payload, packet }: Uplink, seq: number): void {
     const { host, clock, totals, isPlain } = this.#options
-    const up = packet.properties?.userProperties
+    const properties = packet.properties?.userProperties
     const known = this.#sessions.get(deviceId)
     const session =
-      known ?? (isPlain ? this.#openPlain(deviceId) : this.#assume(deviceId, toMicros(up?.['ts'])))
+      known ?? (isPlain ? this.#openPlain(deviceId) : this.#assume(deviceId, toMicros(properties?.['ts'])))
     session.heardTicks = clock.ticks()
     const message = this.#message
     message.suffix = suffix
     message.payload = payload
-    message.qos = up === undefined ? packet.qos : toQos(up['qos'])
-    message.retain = (up === undefined ? packet.retain : up['retain'] === 'true') && isRetainable(suffix)
+    message.qos = properties === undefined ? packet.qos : toQos(properties['qos'])
+    message.retain =
+      (properties === undefined ? packet.retain : properties['retain'] === 'true') && isRetainable(suffix)
     message.isDup = packet.dup
-    message.will = up?.['will'] === 'true'
-    const id = up?.['id']
+    message.will = properties?.['will'] === 'true'
+    const id = properties?.['id']
     const isNamed = typeof id === 'string' && this.#origin.write(id, 'hex') === ORIGIN_BYTES
     message.origin = isNamed ? this.#origin : undefined
     totals.publishes[message.qos]++

@@ -48,7 +48,7 @@ export interface MqttBrokerOptions {
   readonly warn: (message: string, about: object) => void
 }
 
-interface Reading {
+interface OpenLane {
   readonly lane: Lane
   readonly uplinks: LaneUplinks
 }
@@ -63,7 +63,7 @@ export class MqttBroker implements Broker {
   readonly #downlinks: MqttDownlinks
   readonly #emqx: EmqxApi | undefined
   readonly #owned = new Set<Partition>()
-  readonly #readings = new Map<Partition, Reading>()
+  readonly #openLanes = new Map<Partition, OpenLane>()
   readonly #totals: UplinkTotals = {
     connects: 0,
     publishes: [0, 0, 0],
@@ -74,7 +74,7 @@ export class MqttBroker implements Broker {
   readonly #cutting = new Map<DeviceId, Promise<void>>()
   /** Devices whose sessions were ended because EMQX had let them in unasked. */
   readonly #expelled = new Set<DeviceId>()
-  #searching: NodeJS.Timeout | undefined
+  #searchTimer: NodeJS.Timeout | undefined
   #host: UplinkHost | undefined
   #sweepers: readonly NodeJS.Timeout[] = []
 
@@ -93,7 +93,7 @@ export class MqttBroker implements Broker {
     this.#host = host
     for (const lane of this.#owned) this.#read(lane, host)
     const each = (run: (uplinks: LaneUplinks) => void) => () => {
-      for (const { uplinks } of this.#readings.values()) run(uplinks)
+      for (const { uplinks } of this.#openLanes.values()) run(uplinks)
     }
     this.#sweepers = [
       setInterval(
@@ -123,7 +123,7 @@ export class MqttBroker implements Broker {
   /** Another process may already read them. The broker sends it everything that was not acknowledged. */
   lost(lanes: readonly Partition[]): void {
     for (const partition of lanes) {
-      this.#readings.get(partition)?.lane.close()
+      this.#openLanes.get(partition)?.lane.close()
       this.#leave(partition)
     }
   }
@@ -131,7 +131,7 @@ export class MqttBroker implements Broker {
   async handOver(lanes: readonly Partition[]): Promise<void> {
     await Promise.all(
       lanes.map(async (partition) => {
-        await this.#readings.get(partition)?.lane.handOver()
+        await this.#openLanes.get(partition)?.lane.handOver()
         this.#leave(partition)
       }),
     )
@@ -192,13 +192,13 @@ export class MqttBroker implements Broker {
   }
 
   isConnected(deviceId: DeviceId): boolean {
-    for (const { uplinks } of this.#readings.values()) if (uplinks.isConnected(deviceId)) return true
+    for (const { uplinks } of this.#openLanes.values()) if (uplinks.isConnected(deviceId)) return true
     return false
   }
 
   counts(): BrokerCounts {
     const { connects, publishes, refused, bytesIn, lostSessions } = this.#totals
-    const readings = [...this.#readings.values()]
+    const readings = [...this.#openLanes.values()]
     const [qos0, qos1, qos2] = publishes
     return {
       connected: readings.reduce((sum, { uplinks }) => sum + uplinks.connected, 0),
@@ -224,15 +224,15 @@ export class MqttBroker implements Broker {
 
   async close(): Promise<void> {
     for (const sweeper of this.#sweepers) clearInterval(sweeper)
-    clearTimeout(this.#searching)
+    clearTimeout(this.#searchTimer)
     this.#emqx?.close()
-    for (const { lane } of this.#readings.values()) lane.close()
+    for (const { lane } of this.#openLanes.values()) lane.close()
     await this.#downlinks.close()
   }
 
   #read(partition: Partition, host: UplinkHost): void {
     const { mode, url, ingest, clock, schedule, partitionOf, warn } = this.#options
-    if (this.#readings.has(partition) || (mode === 'plain' && partition !== 0)) return
+    if (this.#openLanes.has(partition) || (mode === 'plain' && partition !== 0)) return
     const clientId = laneClientId(partition)
     const uplinks = new LaneUplinks({
       host,
@@ -268,7 +268,7 @@ export class MqttBroker implements Broker {
       },
       warn,
     })
-    this.#readings.set(partition, { lane, uplinks })
+    this.#openLanes.set(partition, { lane, uplinks })
   }
 
   /**
@@ -286,15 +286,15 @@ export class MqttBroker implements Broker {
    * reported to nobody: at that time EMQX has no rules, and the lanes have no sessions.
    */
   #searchUnverified(): void {
-    clearTimeout(this.#searching)
-    this.#searching = setTimeout(() => {
-      void this.#emqx?.unverified((deviceId) => this.#expel(deviceId))
+    clearTimeout(this.#searchTimer)
+    this.#searchTimer = setTimeout(() => {
+      void this.#emqx?.findUnverified((deviceId) => this.#expel(deviceId))
     }, LIMITS.unverifiedSearchAfterMs)
   }
 
   #leave(partition: Partition): void {
-    this.#readings.get(partition)?.uplinks.leave()
-    this.#readings.delete(partition)
+    this.#openLanes.get(partition)?.uplinks.leave()
+    this.#openLanes.delete(partition)
     this.#owned.delete(partition)
   }
 

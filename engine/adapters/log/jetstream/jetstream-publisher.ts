@@ -18,7 +18,7 @@ export interface PublishReceipt {
   readonly isRepeat: boolean
 }
 
-type Answer =
+type PublishOutcome =
   | ({ readonly kind: 'stored' } & PublishReceipt)
   | { readonly kind: 'refused'; readonly fault: Fault }
   | { readonly kind: 'unknown' }
@@ -49,13 +49,13 @@ export class Publisher {
     let isUnknown = false
     for (let attempt = 0; !this.#isClosed; attempt++) {
       const isLate = performance.now() - since > this.#duplicateWindowMs / 2
-      const answer: Answer =
-        isUnknown && isLate ? await this.#find(id, body, after) : await this.#attempt(id, body)
-      if (answer.kind === 'stored') return answer
-      if (answer.kind === 'refused' && !isUnknown) throw answer.fault
-      isUnknown ||= answer.kind === 'unknown'
+      const outcome: PublishOutcome =
+        isUnknown && isLate ? await this.#findStored(id, body, after) : await this.#attempt(id, body)
+      if (outcome.kind === 'stored') return outcome
+      if (outcome.kind === 'refused' && !isUnknown) throw outcome.fault
+      isUnknown ||= outcome.kind === 'unknown'
       await wait(Math.min(LIMITS.natsPublishRetryMs * 2 ** attempt, LIMITS.natsPublishRetryMsMax))
-      await this.#connected()
+      await this.#untilConnected()
     }
     throw unavailable('shutting down')
   }
@@ -65,20 +65,23 @@ export class Publisher {
     this.#interrupt()
   }
 
-  async #attempt(id: string, body: Uint8Array): Promise<Answer> {
+  async #attempt(id: string, body: Uint8Array): Promise<PublishOutcome> {
     const { link, name, subject } = this.#stream
-    const { interrupted, forget } = this.#interruption()
+    const { interrupted, removeListener } = this.#interruption()
     const published = link.client
       .publish(subject, body, { msgID: id, expect: { streamName: name }, timeout: LIMITS.natsTimeoutMs })
-      .then(({ seq, duplicate }): Answer => ({ kind: 'stored', seq, isRepeat: duplicate }), toAnswer)
+      .then(({ seq, duplicate }): PublishOutcome => ({ kind: 'stored', seq, isRepeat: duplicate }), toOutcome)
     // An answer cannot arrive after its connection is lost.
-    const answer = await Promise.race([published, interrupted.then((): Answer => ({ kind: 'unknown' }))])
-    forget()
+    const answer = await Promise.race([
+      published,
+      interrupted.then((): PublishOutcome => ({ kind: 'unknown' })),
+    ])
+    removeListener()
     return answer
   }
 
   /** Searches the stream (B2). A message that is missing is published again. */
-  async #find(id: string, body: Uint8Array, after: number): Promise<Answer> {
+  async #findStored(id: string, body: Uint8Array, after: number): Promise<PublishOutcome> {
     try {
       const seq = await findMessage(this.#stream, id, after)
       return seq === undefined ? await this.#attempt(id, body) : { kind: 'stored', seq, isRepeat: true }
@@ -88,18 +91,18 @@ export class Publisher {
     }
   }
 
-  async #connected(): Promise<void> {
+  async #untilConnected(): Promise<void> {
     while (!this.#stream.link.isConnected && !this.#isClosed) await this.#interruption().interrupted
   }
 
   /** Resolves when the connection is lost or restored, or when this publisher closes. */
-  #interruption(): { readonly interrupted: Promise<void>; readonly forget: () => void } {
-    let forget = () => {}
+  #interruption(): { readonly interrupted: Promise<void>; readonly removeListener: () => void } {
+    let removeListener = () => {}
     const interrupted = new Promise<void>((resolve) => {
       this.#interrupt = resolve
-      forget = this.#stream.link.onChange(resolve)
+      removeListener = this.#stream.link.onNextChange(resolve)
     })
-    return { interrupted, forget }
+    return { interrupted, removeListener }
   }
 }
 
@@ -127,7 +130,7 @@ async function findMessage(stream: LogStream, id: string, after: number): Promis
   }
 }
 
-function toAnswer(error: unknown): Answer {
+function toOutcome(error: unknown): PublishOutcome {
   // No server accepted the message: the stream currently has no leader.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
     return { kind: 'refused', fault: unavailable('the stream is not available') }

@@ -11,17 +11,17 @@ import { DeliverPolicy } from '@nats-io/jetstream'
 import type { Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Entry, LogReader, Positions } from '../../../ports/log.ts'
-import type { LogEnds } from './jetstream-ends.ts'
 import type { LogStream } from './jetstream-stream.ts'
 import { splitBundles } from './joined-bundles.ts'
+import type { PartitionEnds } from './partition-ends.ts'
 
 export interface ReaderPorts {
   readonly stream: LogStream
-  readonly ends: LogEnds
+  readonly ends: PartitionEnds
   readonly partitions: readonly Partition[]
   readonly from: Positions
   /** The stream has lost these messages, which the reader was to read. */
-  readonly missing: (from: number, to: number) => void
+  readonly onMissing: (from: number, to: number) => void
   readonly onClose: (reader: JetStreamReader) => void
 }
 
@@ -31,16 +31,16 @@ export class JetStreamReader implements LogReader {
   readonly #ports: ReaderPorts
   readonly #wanted: readonly boolean[]
   /** Seq of the last entry of each partition that was buffered or handed out. */
-  readonly #taken: number[]
+  readonly #lastSeqs: number[]
   /** Seq of the last message that was read. */
   #position: number
   #buffer: Entry[] = []
   #bufferBytes = 0
   /** Time at which the consumer last delivered a message or a heartbeat. */
-  #fedAt = performance.now()
+  #deliveredAt = performance.now()
   #messages: Messages | undefined
-  #pulling: (() => void) | undefined
-  #drained: (() => void) | undefined
+  #wakePull: (() => void) | undefined
+  #resumeConsumer: (() => void) | undefined
   #isClosed = false
 
   constructor(ports: ReaderPorts) {
@@ -49,7 +49,7 @@ export class JetStreamReader implements LogReader {
     const wanted: boolean[] = []
     for (const p of partitions) wanted[p] = true
     this.#wanted = wanted
-    this.#taken = [...from]
+    this.#lastSeqs = [...from]
     this.#position = Math.min(...partitions.map((p) => from[p] ?? 0))
     void this.#run()
   }
@@ -59,13 +59,13 @@ export class JetStreamReader implements LogReader {
   }
 
   async pull(bytesMax: number): Promise<readonly Entry[] | undefined> {
-    const knewAll = this.isCaughtUp()
+    const wasCaughtUp = this.isCaughtUp()
     while (!this.#isClosed) {
-      const found = this.#collect(bytesMax)
-      if (found.length > 0) return found
-      if (!knewAll && this.isCaughtUp()) return []
+      const entries = this.#collect(bytesMax)
+      if (entries.length > 0) return entries
+      if (!wasCaughtUp && this.isCaughtUp()) return []
       await new Promise<void>((resolve) => {
-        this.#pulling = resolve
+        this.#wakePull = resolve
       })
     }
     return undefined
@@ -74,20 +74,20 @@ export class JetStreamReader implements LogReader {
   isCaughtUp(): boolean {
     const { ends, partitions } = this.#ports
     if (this.#buffer.length > 0 || !ends.isTrusted() || this.#position < ends.lastSeq) return false
-    return partitions.every((p) => (this.#taken[p] ?? 0) >= ends.of(p))
+    return partitions.every((p) => (this.#lastSeqs[p] ?? 0) >= ends.of(p))
   }
 
   /** Called after a look at the stream. Trimmed messages were settled everywhere, so reading goes on with the oldest. The
    *  position of a partition without entries stays behind by some (C3); more than that was not settled here. */
-  looked(firstSeq: number): void {
+  onStreamState(firstSeq: number): void {
     if (firstSeq - 1 - this.#position > 2 * LIMITS.logMarkEvery)
-      this.#ports.missing(this.#position + 1, firstSeq - 1)
+      this.#ports.onMissing(this.#position + 1, firstSeq - 1)
     this.#position = Math.max(this.#position, firstSeq - 1)
     this.#wake()
-    const isIdle = this.#drained !== undefined || this.#position >= this.#ports.ends.lastSeq
-    if (isIdle) this.#fedAt = performance.now()
+    const isIdle = this.#resumeConsumer !== undefined || this.#position >= this.#ports.ends.lastSeq
+    if (isIdle) this.#deliveredAt = performance.now()
     // The client would retry too, but only after half a minute.
-    else if (performance.now() - this.#fedAt > 2 * LIMITS.natsHeartbeatMs) this.#messages?.stop()
+    else if (performance.now() - this.#deliveredAt > 2 * LIMITS.natsHeartbeatMs) this.#messages?.stop()
   }
 
   close(): void {
@@ -95,14 +95,14 @@ export class JetStreamReader implements LogReader {
     this.#isClosed = true
     this.#buffer = []
     this.#messages?.stop()
-    this.#roomy()
+    this.#signalSpace()
     this.#wake()
     this.#ports.onClose(this)
   }
 
   #wake(): void {
-    this.#pulling?.()
-    this.#pulling = undefined
+    this.#wakePull?.()
+    this.#wakePull = undefined
   }
 
   #collect(bytesMax: number): readonly Entry[] {
@@ -113,26 +113,26 @@ export class JetStreamReader implements LogReader {
       if (bytes > bytesMax && count > 0) break
       count++
     }
-    if (count === 0) return this.#marks()
-    const found = this.#buffer.splice(0, count)
-    for (const { body } of found) this.#bufferBytes -= body.length
-    if (this.#bufferBytes <= LIMITS.natsReaderBytesMax) this.#roomy()
-    return found
+    if (count === 0) return this.#emptyEntries()
+    const entries = this.#buffer.splice(0, count)
+    for (const { body } of entries) this.#bufferBytes -= body.length
+    if (this.#bufferBytes <= LIMITS.natsReaderBytesMax) this.#signalSpace()
+    return entries
   }
 
   /** Hands out empty entries (C3) if there is nothing else. */
-  #marks(): readonly Entry[] {
+  #emptyEntries(): readonly Entry[] {
     const { ends, partitions } = this.#ports
-    const marks: Entry[] = []
+    const empty: Entry[] = []
     for (const partition of partitions) {
-      const taken = this.#taken[partition] ?? 0
-      if (this.#position - taken >= LIMITS.logMarkEvery) ends.raise(partition, this.#position)
+      const lastSeq = this.#lastSeqs[partition] ?? 0
+      if (this.#position - lastSeq >= LIMITS.logMarkEvery) ends.raise(partition, this.#position)
       const seq = ends.of(partition)
-      if (seq <= taken || seq > this.#position) continue
-      this.#taken[partition] = seq
-      marks.push({ partition, seq, body: new Uint8Array(0) })
+      if (seq <= lastSeq || seq > this.#position) continue
+      this.#lastSeqs[partition] = seq
+      empty.push({ partition, seq, body: new Uint8Array(0) })
     }
-    return marks
+    return empty
   }
 
   async #run(): Promise<void> {
@@ -158,12 +158,12 @@ export class JetStreamReader implements LogReader {
       idle_heartbeat: LIMITS.natsHeartbeatMs,
     })
     this.#messages = messages
-    this.#fedAt = performance.now()
+    this.#deliveredAt = performance.now()
     try {
       if (this.#isClosed) return
       for await (const { seq, data } of messages) {
-        if (this.#isClosed || !(await this.#take(seq, data))) return
-        if (this.#bufferBytes > LIMITS.natsReaderBytesMax) await this.#room()
+        if (this.#isClosed || !(await this.#bufferMessage(seq, data))) return
+        if (this.#bufferBytes > LIMITS.natsReaderBytesMax) await this.#untilSpace()
       }
     } finally {
       messages.stop()
@@ -171,35 +171,35 @@ export class JetStreamReader implements LogReader {
   }
 
   /** False if there is a hole before the message. */
-  async #take(seq: number, data: Uint8Array): Promise<boolean> {
+  async #bufferMessage(seq: number, data: Uint8Array): Promise<boolean> {
     const { stream, ends } = this.#ports
     if (seq <= this.#position) return true
     if (seq > this.#position + 1 && seq > (await stream.state()).firstSeq) return false
     const bundles = splitBundles(data)
-    ends.learn(
+    ends.noteMessage(
       seq,
       bundles.map(({ partition }) => partition),
     )
     for (const { partition, body } of bundles) {
-      if (this.#wanted[partition] !== true || seq <= (this.#taken[partition] ?? 0)) continue
-      this.#taken[partition] = seq
+      if (this.#wanted[partition] !== true || seq <= (this.#lastSeqs[partition] ?? 0)) continue
+      this.#lastSeqs[partition] = seq
       this.#buffer.push({ partition, seq, body })
       this.#bufferBytes += body.length
     }
     this.#position = seq
-    this.#fedAt = performance.now()
+    this.#deliveredAt = performance.now()
     this.#wake()
     return true
   }
 
-  #room(): Promise<void> {
+  #untilSpace(): Promise<void> {
     return new Promise((resolve) => {
-      this.#drained = resolve
+      this.#resumeConsumer = resolve
     })
   }
 
-  #roomy(): void {
-    this.#drained?.()
-    this.#drained = undefined
+  #signalSpace(): void {
+    this.#resumeConsumer?.()
+    this.#resumeConsumer = undefined
   }
 }

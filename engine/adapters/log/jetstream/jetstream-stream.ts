@@ -12,8 +12,6 @@ import type { NatsLink } from '../../nats/nats-link.ts'
 import { latestAtOf } from './joined-bundles.ts'
 
 export interface StreamOptions {
-  /** The stream is `<name>-log` and its subject `<name>.log`. */
-  readonly name: string
   readonly bytesMax: number
   readonly replicas: number
   readonly duplicateWindowMs: number
@@ -36,6 +34,7 @@ export class LogStream {
   readonly name: string
   readonly subject: string
 
+  /** The stream is `<name>-log` and its subject `<name>.log`. */
   constructor(link: NatsLink, name: string) {
     this.link = link
     this.name = `${name}-log`
@@ -47,15 +46,15 @@ export class LogStream {
     const { streams } = this.link.manager
     const config = this.#config(options)
     try {
-      await patiently(() => streams.add({ ...config, first_seq: options.notBefore + 1 }))
+      await retryWhileStarting(() => streams.add({ ...config, first_seq: options.notBefore + 1 }))
     } catch (error) {
-      if (!(error instanceof JetStreamApiError) || error.code !== NAME_IN_USE) throw this.#refused(error)
+      if (!(error instanceof JetStreamApiError) || error.code !== NAME_IN_USE) throw this.#openFault(error)
       await streams.update(this.name, config).catch((failure: unknown) => {
-        throw this.#refused(failure)
+        throw this.#openFault(failure)
       })
     }
     const state = await this.state().catch((failure: unknown) => {
-      throw this.#refused(failure)
+      throw this.#openFault(failure)
     })
     if (state.lastSeq < options.notBefore)
       throw new Fault('LOG_UNAVAILABLE', {
@@ -71,7 +70,7 @@ export class LogStream {
   }
 
   /** Undefined if NATS knows of no such stream. */
-  async stateIfThere(): Promise<StreamState | undefined> {
+  async stateIfExists(): Promise<StreamState | undefined> {
     try {
       return await this.state()
     } catch (error) {
@@ -111,7 +110,7 @@ export class LogStream {
     } satisfies Partial<StreamConfig> & { readonly name: string }
   }
 
-  #refused(error: unknown): Fault {
+  #openFault(error: unknown): Fault {
     const why = errorText(error)
     return new Fault('LOG_UNAVAILABLE', {
       // There was no answer, or the server is still starting.
@@ -123,13 +122,16 @@ export class LogStream {
 }
 
 /** An empty stream has no messages. */
-export async function lastLatestAt(stream: LogStream, { firstSeq, lastSeq }: StreamState): Promise<Micros> {
+export async function newestReceiveTime(
+  stream: LogStream,
+  { firstSeq, lastSeq }: StreamState,
+): Promise<Micros> {
   if (lastSeq < firstSeq) return Micros(0)
   return (await stream.latestAt(lastSeq)) ?? Micros(0)
 }
 
 /** Starting servers find each other only some seconds after they begin to answer. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function retryWhileStarting<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + LIMITS.natsStartTimeoutMs
   for (;;) {
     try {

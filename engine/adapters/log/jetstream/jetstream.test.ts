@@ -63,7 +63,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     const [a, b] = [await open({ name }), await open({ name })]
     const reader = b.reader([P1, Partition(2)], NOTHING)
     const [seq = 0] = await a.append([bundle(1, 'one')], Micros(1))
-    const ends = await b.look()
+    const ends = await b.readEnds()
     expect(ends[1]).toBeGreaterThanOrEqual(seq)
     const reached = [0, 0, 0]
     while ([1, 2].some((p) => (reached[p] ?? 0) < (ends[p] ?? 0)))

@@ -15,11 +15,11 @@ import { Fault } from '../../../ports/fault.ts'
 import type { Bundle, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import type { NatsLink } from '../../nats/nats-link.ts'
 import type { Retention } from '../lmdb/commits.ts'
-import { LogEnds } from './jetstream-ends.ts'
 import { Publisher } from './jetstream-publisher.ts'
 import { JetStreamReader } from './jetstream-reader.ts'
-import { LogStream, lastLatestAt, type StreamState } from './jetstream-stream.ts'
+import { LogStream, newestReceiveTime, type StreamState } from './jetstream-stream.ts'
 import { joinBundles } from './joined-bundles.ts'
+import { PartitionEnds } from './partition-ends.ts'
 
 export interface JetStreamLogOptions extends Partial<Retention> {
   /** Prefix of the stream, subject and bucket. Each log has its own. */
@@ -39,29 +39,28 @@ export async function openJetStreamLog(link: NatsLink, options: JetStreamLogOpti
   const { name = 'fleet', replicas, notBefore = [] } = options
   const stream = new LogStream(link, name)
   const state = await stream.open({
-    name,
     replicas,
     bytesMax: options.bytesMax ?? LIMITS.logBytesMax,
     duplicateWindowMs: options.duplicateWindowMs ?? LIMITS.natsDuplicateWindowMs,
     notBefore: Math.max(0, ...notBefore),
   })
-  return new JetStreamLog(stream, options, { state, latestAt: await lastLatestAt(stream, state) })
+  return new JetStreamLog(stream, options, { state, latestAt: await newestReceiveTime(stream, state) })
 }
 
 class JetStreamLog implements Log {
   readonly #stream: LogStream
   readonly #options: JetStreamLogOptions
-  readonly #ends: LogEnds
+  readonly #ends: PartitionEnds
   readonly #publisher: Publisher
   readonly #readers = new Set<JetStreamReader>()
   #latestAt: Micros
   #settled: Positions = new Array<number>(LIMITS.partitions).fill(0)
   #trimmedAt = Number.NEGATIVE_INFINITY
   #isAppending = false
-  #lost: Fault | undefined
+  #lossFault: Fault | undefined
   /** Time since which looks have found the stream behind what is known. */
   #behindSince: number | undefined
-  #looking: NodeJS.Timeout | undefined
+  #pollTimer: NodeJS.Timeout | undefined
 
   constructor(
     stream: LogStream,
@@ -70,7 +69,7 @@ class JetStreamLog implements Log {
   ) {
     this.#stream = stream
     this.#options = options
-    this.#ends = new LogEnds(state.lastSeq)
+    this.#ends = new PartitionEnds(state.lastSeq)
     this.#publisher = new Publisher(stream, options.duplicateWindowMs ?? LIMITS.natsDuplicateWindowMs)
     this.#latestAt = latestAt
   }
@@ -83,7 +82,7 @@ class JetStreamLog implements Log {
       this.#latestAt = latestAt > this.#latestAt ? latestAt : this.#latestAt
       const seq = await this.#publish(joinBundles(bundles, this.#latestAt))
       const partitions = bundles.map(({ partition }) => partition)
-      this.#ends.learn(seq, partitions)
+      this.#ends.noteMessage(seq, partitions)
       return partitions.map(() => seq)
     } finally {
       this.#isAppending = false
@@ -96,12 +95,12 @@ class JetStreamLog implements Log {
       ends: this.#ends,
       partitions,
       from,
-      missing: (from, to) => this.#warnOfHole(from, to),
+      onMissing: (from, to) => this.#warnOfHole(from, to),
       onClose: (closed) => this.#readers.delete(closed),
     })
     this.#ends.skipTo(reader.position)
     this.#readers.add(reader)
-    this.#lookSoon(0)
+    this.#schedulePoll(0)
     return reader
   }
 
@@ -110,7 +109,7 @@ class JetStreamLog implements Log {
   }
 
   /** Messages beyond those known here may belong to any partition. */
-  async look(): Promise<Positions> {
+  async readEnds(): Promise<Positions> {
     try {
       const { lastSeq } = await this.#stream.state()
       this.#ends.skipTo(lastSeq)
@@ -147,7 +146,7 @@ class JetStreamLog implements Log {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#looking)
+    clearTimeout(this.#pollTimer)
     this.#publisher.close()
     for (const reader of [...this.#readers]) reader.close()
   }
@@ -156,7 +155,7 @@ class JetStreamLog implements Log {
     const after = this.#ends.lastSeq
     const publish = async () => {
       const { seq, isRepeat } = await this.#publisher.publish(body, after)
-      if (seq <= after && !isRepeat) throw this.#lose(seq, after)
+      if (seq <= after && !isRepeat) throw this.#reportLoss(seq, after)
       return seq
     }
     try {
@@ -169,28 +168,28 @@ class JetStreamLog implements Log {
   }
 
   /** Reports that a stream which reached `known` has only got to `seq`, or that it is gone (J3). */
-  #lose(seq: number, known: number): Fault {
-    const what = seq === GONE ? 'is gone' : `has gone back from message ${known} to ${seq}`
-    this.#lost ??= new Fault('LOG_UNAVAILABLE', {
+  #reportLoss(seq: number, known: number): Fault {
+    const what = seq === STREAM_MISSING ? 'is gone' : `has gone back from message ${known} to ${seq}`
+    this.#lossFault ??= new Fault('LOG_UNAVAILABLE', {
       retryable: false,
       message: `the stream ${this.#stream.name} ${what}: NATS lost what it had acknowledged, or was put back to a copy; the process ends, and its next start says how to go on`,
     })
-    this.#options.lost?.(this.#lost)
-    return this.#lost
+    this.#options.lost?.(this.#lossFault)
+    return this.#lossFault
   }
 
   /** True if messages were removed. If the stream is nearly full or `isFull`, settled messages go before their time. */
   async #trim(isFull: boolean): Promise<boolean> {
     const state = await this.#stream.state()
     const { firstSeq, lastSeq } = state
-    const mayGo = Math.min(this.#ends.settledUpTo(this.#settled), lastSeq - 1)
-    if (mayGo < firstSeq) return false
+    const trimmableUpTo = Math.min(this.#ends.settledUpTo(this.#settled), lastSeq - 1)
+    if (trimmableUpTo < firstSeq) return false
     const bytesMax = this.#options.bytesMax ?? LIMITS.logBytesMax
     const isTight = isFull || state.bytes > bytesMax - bytesMax / 16
     // Trims in eighths, so that it neither happens at every append nor removes everything at once.
     const forRoom = isTight ? firstSeq + Math.ceil((lastSeq - firstSeq + 1) / 8) : firstSeq
-    const keptFrom = Math.max(forRoom, await this.#firstYoung(firstSeq, mayGo + 1))
-    const keep = Math.min(keptFrom, mayGo + 1)
+    const keptFrom = Math.max(forRoom, await this.#firstYoung(firstSeq, trimmableUpTo + 1))
+    const keep = Math.min(keptFrom, trimmableUpTo + 1)
     if (keep <= firstSeq) return false
     await this.#stream.removeBefore(keep)
     return true
@@ -211,11 +210,11 @@ class JetStreamLog implements Log {
   }
 
   /** One answer may come from a server that has just become the stream's leader and is not up to date yet. */
-  #compare(lastSeq: number, known: number): void {
+  #checkNotBehind(lastSeq: number, known: number): void {
     if (lastSeq >= known) this.#behindSince = undefined
     else {
       this.#behindSince ??= performance.now()
-      if (performance.now() - this.#behindSince >= LIMITS.logBehindMs) this.#lose(lastSeq, known)
+      if (performance.now() - this.#behindSince >= LIMITS.logBehindMs) this.#reportLoss(lastSeq, known)
     }
   }
 
@@ -226,34 +225,34 @@ class JetStreamLog implements Log {
     )
   }
 
-  #lookSoon(ms: number): void {
-    clearTimeout(this.#looking)
-    if (this.#readers.size > 0) this.#looking = setTimeout(() => void this.#look(), ms)
+  #schedulePoll(ms: number): void {
+    clearTimeout(this.#pollTimer)
+    if (this.#readers.size > 0) this.#pollTimer = setTimeout(() => void this.#pollStream(), ms)
   }
 
   /** Looks at the end of the stream repeatedly, and informs the readers. */
-  async #look(): Promise<void> {
-    const askedAt = performance.now()
+  async #pollStream(): Promise<void> {
+    const requestedAt = performance.now()
     const known = this.#ends.lastSeq
     // An answer that was in flight when the connection broke never arrives.
-    const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
+    const removeListener = this.#stream.link.onNextChange(() => this.#schedulePoll(0))
     try {
-      const state = await this.#stream.stateIfThere()
-      this.#compare(state?.lastSeq ?? GONE, known)
+      const state = await this.#stream.stateIfExists()
+      this.#checkNotBehind(state?.lastSeq ?? STREAM_MISSING, known)
       if (state !== undefined) {
-        this.#ends.looked(state.lastSeq, askedAt)
-        for (const reader of this.#readers) reader.looked(state.firstSeq)
+        this.#ends.noteStreamEnd(state.lastSeq, requestedAt)
+        for (const reader of this.#readers) reader.onStreamState(state.firstSeq)
       }
     } catch {
       // The look failed. Readers notice by the time of the last successful one.
     }
-    forget()
-    this.#lookSoon(LIMITS.logLookEveryMs)
+    removeListener()
+    this.#schedulePoll(LIMITS.logLookEveryMs)
   }
 }
 
 /** The end of a stream that NATS does not know because NATS came back empty. Only a start creates it again. */
-const GONE = -1
+const STREAM_MISSING = -1
 
 function unavailable(error: unknown): unknown {
   const message = errorText(error)

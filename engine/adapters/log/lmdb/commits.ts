@@ -38,7 +38,7 @@ export function findStart(commits: Commits, partitions: readonly number[], from:
 }
 
 /** Bytes on disk of all stored commits. */
-export function bytesKept(commits: Commits, bytesBefore: number): number {
+export function storedBytes(commits: Commits, bytesBefore: number): number {
   return commits.last < commits.first ? 0 : commits.head(commits.last).bytesUpTo - bytesBefore
 }
 
@@ -47,12 +47,12 @@ export function sizeOf(
   { bytesBefore, bytesMax }: { readonly bytesBefore: number; readonly bytesMax: number },
 ): LogSize {
   const oldestAt = commits.last < commits.first ? undefined : commits.head(commits.first).latestAt
-  return { bytes: bytesKept(commits, bytesBefore), bytesMax, oldestAt }
+  return { bytes: storedBytes(commits, bytesBefore), bytesMax, oldestAt }
 }
 
 /** The first commit that must stay. All earlier ones are settled, and either too old or among the oldest `excess`
  *  bytes. The newest always stays, because it preserves the log's ends across a restart. */
-export function findKept(
+export function firstKeptCommit(
   commits: Commits,
   settled: Positions,
   { bytesBefore, excess, retentionMs }: { bytesBefore: number; excess: number; retentionMs: number },

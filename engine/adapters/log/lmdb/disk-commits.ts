@@ -32,7 +32,7 @@ export class DiskCommits implements Commits {
 
   constructor(options: DiskCommitsOptions) {
     this.#options = options
-    this.#segments = new Segments({ ...options, reopened: () => this.#verify() })
+    this.#segments = new Segments({ ...options, onReopened: () => this.#verify() })
     this.last = this.#segments.findLast()
     if (this.last < this.first) return
     this.newest = this.head(this.last)
@@ -50,8 +50,8 @@ export class DiskCommits implements Commits {
   }
 
   commit(number: number): Commit {
-    const kept = this.#inTail(number)
-    if (kept !== undefined) return kept
+    const recent = this.#inTail(number)
+    if (recent !== undefined) return recent
     const bytes = this.#segments.envOf(number).read(COMMITS, number)
     if (bytes === undefined) throw new Error(`log commit ${number} is missing`)
     return decodeCommit(number, bytes)
@@ -67,7 +67,7 @@ export class DiskCommits implements Commits {
     this.#segmentBytes += commit.bytesUpTo - this.newest.bytesUpTo
     this.last = commit.number
     this.newest = commit
-    this.#keep(commit)
+    this.#addToTail(commit)
   }
 
   /** Removes as much as possible while keeping all commits from `number` on. */
@@ -86,11 +86,11 @@ export class DiskCommits implements Commits {
    *  the next append takes its number and so replaces it. */
   #verify(): void {
     if (this.last < this.#segments.newestFirst) return
-    const found = decodeHead(this.#peek(this.last))
-    if (found.bytesUpTo !== this.newest.bytesUpTo) throw new Error('the log lost commits that were durable')
+    const stored = decodeHead(this.#peek(this.last))
+    if (stored.bytesUpTo !== this.newest.bytesUpTo) throw new Error('the log lost commits that were durable')
   }
 
-  #keep(commit: Commit): void {
+  #addToTail(commit: Commit): void {
     this.#tail.push(commit)
     this.#tailBytes += commit.size
     while (this.#tailBytes > this.#options.tailBytesMax && this.#tailFrom < this.#tail.length - 1) {

@@ -13,11 +13,11 @@ import { Fault } from '../../../ports/fault.ts'
 import type { Bundle, Durability, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import { CommitError } from '../../lmdb/lmdb-env.ts'
 import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
-import { bytesKept, findKept, type Retention, sizeOf } from './commits.ts'
+import { firstKeptCommit, type Retention, sizeOf, storedBytes } from './commits.ts'
+import { type DiskBudget, diskBudget, freeBytes } from './disk-budget.ts'
 import { DiskCommits } from './disk-commits.ts'
-import { type DiskRoom, diskRoom, freeBytes } from './disk-room.ts'
-import { clearMark, setAsideIfTorn } from './power-cut.ts'
 import { CommitReader } from './reader.ts'
+import { quarantineIfTorn, removeMarker } from './torn-log.ts'
 
 export interface LmdbLogOptions extends Partial<Retention> {
   /** Path of the log's directory. */
@@ -39,11 +39,11 @@ export function openLmdbLog(options: LmdbLogOptions): Log {
 class LmdbLog implements Log {
   readonly #options: LmdbLogOptions
   readonly #retention: Retention
-  readonly #disk: DiskRoom
+  readonly #diskBudget: DiskBudget
   readonly #commits: DiskCommits
   readonly #readers = new Set<CommitReader>()
   #settled: Positions
-  #trimming: Promise<void> | undefined
+  #trimRun: Promise<void> | undefined
   #isAppending = false
   #isClosed = false
 
@@ -55,14 +55,14 @@ class LmdbLog implements Log {
       retentionMs: options.retentionMs ?? LIMITS.logRetentionMs,
     }
     this.#settled = options.settled ?? EMPTY_HEAD.ends
-    this.#disk = diskRoom(dirname(path))
-    setAsideIfTorn(path, durability)
+    this.#diskBudget = diskBudget(dirname(path))
+    quarantineIfTorn(path, durability)
     this.#commits = new DiskCommits({
       directory: path,
       durability,
       tailBytesMax: options.tailBytesMax ?? LIMITS.logTailBytesMax,
-      segmentBytes: options.segmentBytes ?? this.#disk.segmentBytes,
-      reserveBytes: this.#disk.reserveBytes,
+      segmentBytes: options.segmentBytes ?? this.#diskBudget.segmentBytes,
+      reserveBytes: this.#diskBudget.reserveBytes,
     })
     const { newest } = this.#commits
     const { notBefore } = options
@@ -92,7 +92,7 @@ class LmdbLog implements Log {
     const reader = new CommitReader(this.#commits, {
       partitions,
       from,
-      breathe: () => new Promise((resolve) => setImmediate(resolve)),
+      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onClose: (closed) => this.#readers.delete(closed),
     })
     this.#readers.add(reader)
@@ -103,7 +103,7 @@ class LmdbLog implements Log {
     return this.#commits.newest.ends
   }
 
-  async look(): Promise<Positions> {
+  async readEnds(): Promise<Positions> {
     return this.ends()
   }
 
@@ -129,9 +129,9 @@ class LmdbLog implements Log {
     if (this.#isClosed) return
     this.#isClosed = true
     for (const reader of [...this.#readers]) reader.close()
-    await this.#trimming?.catch(() => undefined)
+    await this.#trimRun?.catch(() => undefined)
     await this.#commits.close()
-    clearMark(this.#options.path)
+    removeMarker(this.#options.path)
   }
 
   async #makeRoom(bundles: readonly Bundle[]): Promise<void> {
@@ -139,38 +139,41 @@ class LmdbLog implements Log {
     const room = bytesOnDisk(size)
     if (this.#excess(room) <= 0) return
     await this.#trim(room)
-    if (this.#kept + room <= this.#retention.bytesMax) return
+    if (this.#storedBytes + room <= this.#retention.bytesMax) return
     throw new Fault('LOG_FULL', {
       retryable: true,
       message: 'the log is full of unprocessed messages; check that shards and ClickHouse are working',
     })
   }
 
-  get #kept(): number {
-    return bytesKept(this.#commits, this.#commits.bytesBefore)
+  get #storedBytes(): number {
+    return storedBytes(this.#commits, this.#commits.bytesBefore)
   }
 
   /** Bytes that have to go so that `room` more fit into the log and the disk does not get full. */
   #excess(room: number): number {
     const free = freeBytes(dirname(this.#options.path))
-    return Math.max(this.#kept + room - this.#retention.bytesMax, this.#disk.lowBytes + room - free)
+    return Math.max(
+      this.#storedBytes + room - this.#retention.bytesMax,
+      this.#diskBudget.lowBytes + room - free,
+    )
   }
 
   /** Runs one trim at a time. */
   async #trim(room: number): Promise<void> {
-    while (this.#trimming !== undefined) await this.#trimming.catch(() => undefined)
-    this.#trimming = this.#trimSteps(room).finally(() => {
-      this.#trimming = undefined
+    while (this.#trimRun !== undefined) await this.#trimRun.catch(() => undefined)
+    this.#trimRun = this.#trimNow(room).finally(() => {
+      this.#trimRun = undefined
     })
-    await this.#trimming
+    await this.#trimRun
   }
 
-  async #trimSteps(room: number): Promise<void> {
+  async #trimNow(room: number): Promise<void> {
     const commits = this.#commits
     const { bytesBefore } = commits
     const { retentionMs } = this.#retention
     await commits.removeBefore(
-      findKept(commits, this.#settled, { bytesBefore, excess: this.#excess(room), retentionMs }),
+      firstKeptCommit(commits, this.#settled, { bytesBefore, excess: this.#excess(room), retentionMs }),
     )
   }
 }

@@ -11,7 +11,7 @@ export interface ReaderOptions {
   readonly partitions: readonly Partition[]
   readonly from: Positions
   /** Lets other work run while many foreign entries are skipped. */
-  readonly breathe: () => Promise<void>
+  readonly yieldTurn: () => Promise<void>
   readonly onClose: (reader: CommitReader) => void
 }
 
@@ -37,9 +37,9 @@ export class CommitReader implements LogReader {
 
   async pull(bytesMax: number): Promise<readonly Entry[] | undefined> {
     while (!this.#isClosed) {
-      const found = this.#collect(bytesMax)
-      if (found.length > 0) return found
-      if (this.#number <= this.#commits.last) await this.#options.breathe()
+      const entries = this.#collect(bytesMax)
+      if (entries.length > 0) return entries
+      if (this.#number <= this.#commits.last) await this.#options.yieldTurn()
       else
         await new Promise<void>((resolve) => {
           this.#wake = resolve
@@ -67,14 +67,14 @@ export class CommitReader implements LogReader {
   }
 
   #collect(bytesMax: number): Entry[] {
-    const found: Entry[] = []
+    const collected: Entry[] = []
     let bytes = 0
     for (;;) {
       const entry = this.#next(SKIPPED_MAX)
-      if (entry === undefined) return found
+      if (entry === undefined) return collected
       bytes += entry.body.length
-      if (bytes > bytesMax && found.length > 0) return found
-      found.push(entry)
+      if (bytes > bytesMax && collected.length > 0) return collected
+      collected.push(entry)
       this.#index++
     }
   }

@@ -21,7 +21,7 @@ export interface SegmentsOptions {
   readonly durability: Durability
   readonly reserveBytes: number
   /** Called after a file was reopened following a failed write. */
-  readonly reopened: () => void
+  readonly onReopened: () => void
 }
 
 export class Segments {
@@ -56,7 +56,7 @@ export class Segments {
 
   /** Number of the last commit, or 0 if there is none. */
   findLast(): number {
-    const last = this.newest.ends(COMMITS)?.last
+    const last = this.newest.keyRange(COMMITS)?.last
     return typeof last === 'number' ? last : this.newestFirst - 1
   }
 
@@ -104,8 +104,14 @@ export class Segments {
 
   #open(segment: Segment | undefined): LmdbEnv {
     if (segment === undefined) throw new Error('there is no such file of the log')
-    const { durability, reserveBytes, reopened } = this.#options
-    segment.env ??= new LmdbEnv({ path: segment.path, durability, tables: [COMMITS], reserveBytes, reopened })
+    const { durability, reserveBytes, onReopened } = this.#options
+    segment.env ??= new LmdbEnv({
+      path: segment.path,
+      durability,
+      tables: [COMMITS],
+      reserveBytes,
+      onReopened,
+    })
     return segment.env
   }
 }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Bundle, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, EMPTY_HEAD, encodeCommit } from '../lmdb/commit.ts'
-import { bytesKept, type Commits, findKept, type Retention, sizeOf } from '../lmdb/commits.ts'
+import { type Commits, firstKeptCommit, type Retention, sizeOf, storedBytes } from '../lmdb/commits.ts'
 import { CommitReader } from '../lmdb/reader.ts'
 
 /** The data that would be on disk. */
@@ -80,7 +80,7 @@ export class MemoryLog implements Log {
     const reader = new CommitReader(this.#durable, {
       partitions,
       from,
-      breathe: () => Promise.resolve(),
+      yieldTurn: () => Promise.resolve(),
       onClose: (closed) => this.#readers.delete(closed),
     })
     this.#readers.add(reader)
@@ -91,7 +91,7 @@ export class MemoryLog implements Log {
     return this.#durable.newest.ends
   }
 
-  async look(): Promise<Positions> {
+  async readEnds(): Promise<Positions> {
     return this.ends()
   }
 
@@ -123,8 +123,8 @@ export class MemoryLog implements Log {
     const durable = this.#durable
     const { bytesBefore } = durable
     const { bytesMax, retentionMs } = this.#retention
-    const excess = bytesKept(durable, bytesBefore) + room - bytesMax
-    durable.trimTo(findKept(durable, this.#settled, { bytesBefore, excess, retentionMs }))
+    const excess = storedBytes(durable, bytesBefore) + room - bytesMax
+    durable.trimTo(firstKeptCommit(durable, this.#settled, { bytesBefore, excess, retentionMs }))
   }
 
   #makeRoom(bundles: readonly Bundle[]): void {
@@ -136,7 +136,7 @@ export class MemoryLog implements Log {
   }
 
   #hasRoom(room: number): boolean {
-    return bytesKept(this.#durable, this.#durable.bytesBefore) + room <= this.#retention.bytesMax
+    return storedBytes(this.#durable, this.#durable.bytesBefore) + room <= this.#retention.bytesMax
   }
 }
 

@@ -100,7 +100,7 @@ export function meshContract({ name, open }: MeshContract): void {
       const failed = { code: 'NODE_FAILED', retryable: false, message: expect.stringContaining('too large') }
       await expect(asker.ask(asked.address, tooLong, TIMEOUT_MS)).rejects.toMatchObject(failed)
       await expect(ask('1')).rejects.toMatchObject(failed)
-      expect(() => asker.tell('topic', tooLong)).toThrow('too large')
+      expect(() => asker.publish('topic', tooLong)).toThrow('too large')
       const longest = new Uint8Array(LIMITS.meshMessageBytesMax)
       expect(textOf(await asker.ask(asked.address, longest, TIMEOUT_MS))).toBe(`${longest.length}`)
       expect(lengths).toEqual([1, longest.length])
@@ -183,23 +183,23 @@ export function meshContract({ name, open }: MeshContract): void {
       const mine: string[] = []
       const theirs: string[] = []
       const elsewhere: string[] = []
-      asker.hear('news.of-1', (news) => mine.push(textOf(news)))
-      asked.hear('news.of-1', (news) => theirs.push(textOf(news)))
-      asked.hear('news.of-2', (news) => elsewhere.push(textOf(news)))
+      asker.subscribe('news.of-1', (news) => mine.push(textOf(news)))
+      asked.subscribe('news.of-1', (news) => theirs.push(textOf(news)))
+      asked.subscribe('news.of-2', (news) => elsewhere.push(textOf(news)))
       await begun()
       const told = Array.from({ length: 1_000 }, (_, i) => `${i}`)
-      for (const text of told) asker.tell('news.of-1', bytesOf(text))
+      for (const text of told) asker.publish('news.of-1', bytesOf(text))
       await expect.poll(() => [mine.length, theirs.length]).toEqual([1_000, 1_000])
       expect({ mine, theirs, elsewhere }).toEqual({ mine: told, theirs: told, elsewhere: [] })
     })
 
     test('news arrive before a question that the same node asked after them', async () => {
       let heard = 0
-      asked.hear('topic', () => heard++)
+      asked.subscribe('topic', () => heard++)
       await serve(async () => bytesOf(`${heard}`))
       const answers: Promise<string>[] = []
       for (let n = 0; n < 100; n++) {
-        asker.tell('topic', bytesOf('news'))
+        asker.publish('topic', bytesOf('news'))
         answers.push(ask('how many?'))
       }
       expect(await Promise.all(answers)).toEqual(Array.from({ length: 100 }, (_, n) => `${n + 1}`))
@@ -207,14 +207,14 @@ export function meshContract({ name, open }: MeshContract): void {
 
     test('a listener hears nothing from before it started or after it stopped', async () => {
       const heard: string[] = []
-      asker.tell('topic', bytesOf('before'))
+      asker.publish('topic', bytesOf('before'))
       await begun()
-      const stop = asked.hear('topic', (news) => heard.push(textOf(news)))
+      const stop = asked.subscribe('topic', (news) => heard.push(textOf(news)))
       await begun()
-      asker.tell('topic', bytesOf('while'))
+      asker.publish('topic', bytesOf('while'))
       await expect.poll(() => heard).toEqual(['while'])
       stop()
-      asker.tell('topic', bytesOf('after'))
+      asker.publish('topic', bytesOf('after'))
       await begun()
       expect(heard).toEqual(['while'])
     })
@@ -222,13 +222,13 @@ export function meshContract({ name, open }: MeshContract): void {
     test('two listeners of a node are independent', async () => {
       const heard: string[] = []
       const listener = (news: Uint8Array) => heard.push(textOf(news))
-      const stop = asked.hear('topic', listener)
-      asked.hear('topic', listener)
+      const stop = asked.subscribe('topic', listener)
+      asked.subscribe('topic', listener)
       await begun()
-      asker.tell('topic', bytesOf('twice'))
+      asker.publish('topic', bytesOf('twice'))
       await expect.poll(() => heard).toEqual(['twice', 'twice'])
       stop()
-      asker.tell('topic', bytesOf('once'))
+      asker.publish('topic', bytesOf('once'))
       await expect.poll(() => heard.slice(2)).toEqual(['once'])
     })
   })

@@ -2,13 +2,13 @@
 import type { Mesh } from '../../../ports/mesh.ts'
 import type { Schedule } from '../../../ports/schedule.ts'
 import {
-  absent,
+  absentFault,
   checkNews,
   faultOf,
-  notReached,
   type Outcome,
   questionFault,
   Responder,
+  unreachableFault,
 } from '../responder.ts'
 
 type Listener = (news: Uint8Array) => void
@@ -44,7 +44,7 @@ export class MemoryMesh implements Mesh {
   }
 
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void {
-    this.#responder.open(answer)
+    this.#responder.serve(answer)
     this.#isServing = true
   }
 
@@ -52,15 +52,15 @@ export class MemoryMesh implements Mesh {
     const fault = questionFault(question)
     if (fault !== undefined) throw fault
     const asked = this.#net.nodes.get(address)
-    if (this.isCut) throw notReached(address, 'cannot be reached: this node is cut off')
-    if (asked === undefined || !asked.#isServing) throw absent(address)
+    if (this.isCut) throw unreachableFault(address, 'cannot be reached: this node is cut off')
+    if (asked === undefined || !asked.#isServing) throw absentFault(address)
     const outcome = await this.#outcomeOf(asked, question.slice(), timeoutMs)
-    if (outcome === undefined) throw notReached(address, 'did not answer in time')
+    if (outcome === undefined) throw unreachableFault(address, 'did not answer in time')
     if (outcome.kind !== 'answered') throw faultOf(address, outcome)
     return outcome.answer.slice()
   }
 
-  tell(topic: string, news: Uint8Array): void {
+  publish(topic: string, news: Uint8Array): void {
     checkNews(news)
     if (this.isCut) return
     const copy = news.slice()
@@ -69,7 +69,7 @@ export class MemoryMesh implements Mesh {
     })
   }
 
-  hear(topic: string, listener: Listener): () => void {
+  subscribe(topic: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set()
     this.#listeners.set(topic, listeners)
     // The same function may be registered twice.
@@ -99,7 +99,7 @@ export class MemoryMesh implements Mesh {
     this.#asking.add(giveUp)
     queueMicrotask(() => {
       if (asked.isCut) return
-      asked.#responder.take(question, (answered) => {
+      asked.#responder.handle(question, (answered) => {
         if (!this.isCut && !asked.isCut) settle(answered)
       })
     })

@@ -102,16 +102,16 @@ export function ownershipContract({ name, open }: OwnershipContract): void {
       const first = new Promise<void>((resolve) => {
         heard = resolve
       })
-      const stop = other.onCall(() => {
+      const stop = other.onChange(() => {
         calls++
         heard()
       })
       // The subscription may still be on its way.
       await other.read()
-      table.call()
+      table.announceChange()
       await first
       stop()
-      table.call()
+      table.announceChange()
       await other.read()
       expect(calls).toBe(1)
     })

@@ -50,12 +50,12 @@ export class MemoryOwnership implements OwnershipTable {
     this.#enter(partition, undefined, epoch)
   }
 
-  onCall(run: () => void): () => void {
+  onChange(run: () => void): () => void {
     this.#shared.listeners.add(run)
     return () => this.#shared.listeners.delete(run)
   }
 
-  call(): void {
+  announceChange(): void {
     for (const run of this.#shared.listeners) run()
   }
 

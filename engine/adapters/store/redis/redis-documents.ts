@@ -4,15 +4,15 @@ import type { Notice } from '../../../ports/notices.ts'
 import type { DevicePart, SavedPart } from '../../../ports/store.ts'
 import type { RedisLink } from '../../redis/redis-link.ts'
 import type { RedisBytes } from '../../redis/redis-lists.ts'
-import type { DocumentNews } from '../document-news.ts'
+import type { DocumentListeners } from '../document-listeners.ts'
 
 export class RedisDocuments implements Documents {
   readonly #link: RedisLink
-  readonly #news: DocumentNews
+  readonly #listeners: DocumentListeners
 
-  constructor(link: RedisLink, news: DocumentNews) {
+  constructor(link: RedisLink, listeners: DocumentListeners) {
     this.#link = link
-    this.#news = news
+    this.#listeners = listeners
   }
 
   async read(collection: string, id: string): Promise<Uint8Array | undefined> {
@@ -27,7 +27,7 @@ export class RedisDocuments implements Documents {
   }
 
   onWritten(listener: DocumentListener): () => void {
-    return this.#news.onWritten(listener)
+    return this.#listeners.onWritten(listener)
   }
 
   #keyOf(collection: string): string {
@@ -45,7 +45,7 @@ export async function readNotices(link: RedisLink, max: number): Promise<readonl
   })
 }
 
-const LIST_OF: Readonly<Record<DevicePart, 'shadows' | 'firmware' | 'alerts'>> = {
+const PART_LISTS: Readonly<Record<DevicePart, 'shadows' | 'firmware' | 'alerts'>> = {
   shadow: 'shadows',
   firmware: 'firmware',
   alerts: 'alerts',
@@ -55,7 +55,7 @@ export function toPartLists(
   parts: readonly SavedPart[],
 ): Readonly<Record<'shadows' | 'firmware' | 'alerts', readonly RedisBytes[]>> {
   const lists = { shadows: [] as RedisBytes[], firmware: [] as RedisBytes[], alerts: [] as RedisBytes[] }
-  for (const { deviceId, part, bytes } of parts) lists[LIST_OF[part]].push(deviceId, bytes)
+  for (const { deviceId, part, bytes } of parts) lists[PART_LISTS[part]].push(deviceId, bytes)
   return lists
 }
 

@@ -7,7 +7,7 @@ import type { NoticeCounts } from '../../../ports/notices.ts'
 import type { LateHour, OutboxCounts } from '../../../ports/store.ts'
 import type { FollowedStream } from '../../redis/redis-follower.ts'
 import { pairs, unpackLists } from '../../redis/redis-lists.ts'
-import { DocumentNews } from '../document-news.ts'
+import { DocumentListeners } from '../document-listeners.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 
 /** The commands that loading needs. */
@@ -15,7 +15,7 @@ type Reader = Parameters<FollowedStream['load']>[0]
 
 interface Waiter {
   readonly revision: number
-  readonly settle: (isHere: boolean) => void
+  readonly settle: (hasArrived: boolean) => void
 }
 
 const SCAN_COUNT = 1_000
@@ -24,7 +24,7 @@ const packr = newPackr()
 export class RedisReplica implements FollowedStream {
   readonly stream = 'store'
   readonly state: SavedState
-  readonly documentNews = new DocumentNews()
+  readonly documentListeners = new DocumentListeners()
   readonly #keyOf: (name: string) => string
   readonly #records = new Map<DeviceId, Uint8Array>()
   readonly #waiting = new Map<DeviceId, Set<Waiter>>()
@@ -44,18 +44,18 @@ export class RedisReplica implements FollowedStream {
   }
 
   /** Resolves with true once this revision has arrived, or with false after the timeout. */
-  awaits({ id, revision }: DeviceRecord, timeoutMs: number): Promise<boolean> {
+  untilRevision({ id, revision }: DeviceRecord, timeoutMs: number): Promise<boolean> {
     if ((this.get(id)?.revision ?? 0) >= revision) return Promise.resolve(true)
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(id) ?? new Set()
       this.#waiting.set(id, waiting)
       const waiter: Waiter = {
         revision,
-        settle: (isHere) => {
+        settle: (hasArrived) => {
           clearTimeout(timer)
           waiting.delete(waiter)
           if (waiting.size === 0) this.#waiting.delete(id)
-          resolve(isHere)
+          resolve(hasArrived)
         },
       }
       const timer = setTimeout(() => waiter.settle(false), timeoutMs)
@@ -94,12 +94,12 @@ export class RedisReplica implements FollowedStream {
     const waiting = await reader.hlen(this.#keyOf('notices'))
     this.#notices = { waiting, dropped: Number(refused ?? 0) }
     this.#noticesDroppedBefore ??= this.#notices.dropped
-    this.documentNews.reloaded()
+    this.documentListeners.reloaded()
   }
 
-  take(fields: readonly Buffer[]): void {
-    const [, told, , rows, , dropped, , waiting, , refused] = fields
-    if (told === undefined) return
+  apply(fields: readonly Buffer[]): void {
+    const [, message, , rows, , dropped, , waiting, , refused] = fields
+    if (message === undefined) return
     const [
       devices = [],
       claims = [],
@@ -109,26 +109,26 @@ export class RedisReplica implements FollowedStream {
       settled = [],
       facts = [],
       written = [],
-      gone = [],
-    ] = unpackLists(told)
-    this.#forget(gone.map((id) => String(id) as DeviceId))
+      removed = [],
+    ] = unpackLists(message)
+    this.#forget(removed.map((id) => String(id) as DeviceId))
     this.#putDevices(devices)
-    this.state.claimed(marks(claims).map(({ partition, seq }) => ({ partition, epoch: seq })))
-    this.state.reached(marks(applied))
-    this.state.checkpointed(marks(inserted))
+    this.state.claimed(toPositions(claims).map(({ partition, seq }) => ({ partition, epoch: seq })))
+    this.state.reached(toPositions(applied))
+    this.state.checkpointed(toPositions(inserted))
     this.state.addLate(late.map(String).map(toLate))
     this.state.removeLate(settled.map(String).map(toLate))
     for (const [name, value] of pairs(facts)) this.state.facts.set(String(name), String(value))
     this.#counts = { rows: Number(rows), dropped: Number(dropped) }
     this.#notices = { waiting: Number(waiting ?? 0), dropped: Number(refused ?? 0) }
-    this.documentNews.written(
+    this.documentListeners.written(
       [...pairs(written)].map(([collection, id]) => ({ collection: String(collection), id: String(id) })),
     )
   }
 
-  #forget(gone: readonly DeviceId[]): void {
-    this.state.forget(gone)
-    for (const id of gone) this.#records.delete(id)
+  #forget(deviceIds: readonly DeviceId[]): void {
+    this.state.forget(deviceIds)
+    for (const id of deviceIds) this.#records.delete(id)
   }
 
   #putDevices(found: readonly Buffer[]): readonly DeviceId[] {
@@ -149,10 +149,10 @@ export class RedisReplica implements FollowedStream {
   #putPositions(positions: Readonly<Record<string, string>>): void {
     for (const [name, text] of Object.entries(positions)) {
       const [kind, number] = name.split(':')
-      const mark = { partition: Partition(Number(number)), seq: Number(text) }
-      if (kind === 'inserted') this.state.checkpointed([mark])
-      else if (kind === 'applied') this.state.reached([mark])
-      else this.state.claimed([{ partition: mark.partition, epoch: mark.seq }])
+      const position = { partition: Partition(Number(number)), seq: Number(text) }
+      if (kind === 'inserted') this.state.checkpointed([position])
+      else if (kind === 'applied') this.state.reached([position])
+      else this.state.claimed([{ partition: position.partition, epoch: position.seq }])
     }
   }
 
@@ -165,7 +165,9 @@ export class RedisReplica implements FollowedStream {
   }
 }
 
-function marks(list: readonly Buffer[]): readonly { readonly partition: Partition; readonly seq: number }[] {
+function toPositions(
+  list: readonly Buffer[],
+): readonly { readonly partition: Partition; readonly seq: number }[] {
   return [...pairs(list)].map(([partition, seq]) => ({
     partition: Partition(Number(partition)),
     seq: Number(seq),

@@ -98,7 +98,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       const { one, other, close } = await openTwo()
       const saved = device('d1', { name: 'new', revision: 2 })
       await one.save(save([device('d1', { name: 'old', revision: 1 })]))
-      const seen = other.devices.known(saved).then(() => other.devices.get(saved.id)?.name)
+      const seen = other.devices.untilSeen(saved).then(() => other.devices.get(saved.id)?.name)
       await one.save(save([saved]))
       expect(await seen).toBe('new')
       await close()

@@ -49,7 +49,7 @@ import { RedisReplica } from './redis-replica.ts'
 import { READ_OUTBOX, WRITE } from './redis-scripts.ts'
 
 /** Names of the script's lists, in its order. */
-const TOLD = [
+const MESSAGE_LISTS = [
   'devices',
   'raised',
   'applied',
@@ -60,7 +60,7 @@ const TOLD = [
   'documentsTold',
   'gone',
 ] as const
-const OWN = [
+const SCRIPT_LISTS = [
   'claims',
   'shadows',
   'vitals',
@@ -78,7 +78,7 @@ const OWN = [
   'lettersGone',
 ] as const
 type Write = {
-  readonly [Name in (typeof TOLD)[number] | (typeof OWN)[number]]?: readonly RedisBytes[]
+  readonly [Name in (typeof MESSAGE_LISTS)[number] | (typeof SCRIPT_LISTS)[number]]?: readonly RedisBytes[]
 }
 
 const BATCH = 1_000
@@ -119,10 +119,10 @@ class RedisStore implements Store {
     this.#replica = parts.replica
     this.#follower = parts.follower
     this.#bounds = parts.bounds
-    this.documents = new RedisDocuments(parts.link, parts.replica.documentNews)
+    this.documents = new RedisDocuments(parts.link, parts.replica.documentListeners)
     this.devices = new DeviceDirectory(this.#replica.state.index, (id) => this.#replica.get(id), {
-      known: async (device) => {
-        await this.#replica.awaits(device, LIMITS.storeKnownMs)
+      untilSeen: async (device) => {
+        await this.#replica.untilRevision(device, LIMITS.storeKnownMs)
       },
       catchUp: () => this.#follower.catchUp(),
       freshen: () => this.#follower.freshen(),
@@ -162,8 +162,8 @@ class RedisStore implements Store {
     )
     return this.#write({
       claims: listOf(save.claims),
-      gone: save.gone,
-      settled: save.gone.flatMap((deviceId) => this.lateHoursOf(deviceId).map(keyOfLate)),
+      gone: save.removed,
+      settled: save.removed.flatMap((deviceId) => this.lateHoursOf(deviceId).map(keyOfLate)),
       devices: save.changed.flatMap((device) => [device.id, packr.pack(device)]),
       applied: save.applied.flatMap(({ partition, seq }) => [partition, seq]),
       late: save.late.map(keyOfLate),
@@ -176,8 +176,8 @@ class RedisStore implements Store {
       history: key === undefined ? [] : [key, packr.pack(packedRows(save.history))],
       ...toDocumentLists(save.documents),
       notices: save.notices.flatMap(({ key, bytes }) => [key, bytes]),
-      noticesGone: save.noticesGone,
-      lettersGone: save.lettersGone.map(nameOf),
+      noticesGone: save.noticesRemoved,
+      lettersGone: save.lettersRemoved.map(nameOf),
     })
   }
 
@@ -297,10 +297,10 @@ class RedisStore implements Store {
     const reply = await this.#link.run(WRITE, [
       ...[this.#follower.id, LIMITS.storeMessagesKept, LIMITS.deadLettersMax, rowsMax, bytesMax],
       LIMITS.noticesMax,
-      packLists(TOLD.map((name) => write[name] ?? [])),
-      packLists(OWN.map((name) => write[name] ?? [])),
+      packLists(MESSAGE_LISTS.map((name) => write[name] ?? [])),
+      packLists(SCRIPT_LISTS.map((name) => write[name] ?? [])),
     ])
-    await this.#follower.reached(Number(reply))
+    await this.#follower.untilApplied(Number(reply))
   }
 
   async #loadDevices(ids: readonly DeviceId[]): Promise<readonly StoredDevice[]> {
@@ -317,14 +317,16 @@ class RedisStore implements Store {
     return ids.flatMap((id, i) => {
       const device = this.#replica.get(id)
       if (device === undefined) return []
-      const parts = present({ shadow: shadow[i], firmware: firmware[i], alerts: alerts[i] })
+      const parts = presentParts({ shadow: shadow[i], firmware: firmware[i], alerts: alerts[i] })
       return [{ device, vitals: vitals[i] ?? undefined, parts, commands: commands[i] ?? [] }]
     })
   }
 }
 
 /** Leaves out the parts that the device lacks. */
-function present(found: Readonly<Record<DevicePart, Uint8Array | null | undefined>>): StoredDevice['parts'] {
+function presentParts(
+  found: Readonly<Record<DevicePart, Uint8Array | null | undefined>>,
+): StoredDevice['parts'] {
   return Object.fromEntries(DEVICE_PARTS.flatMap((part) => (found[part] ? [[part, found[part]]] : [])))
 }
 

@@ -37,7 +37,7 @@ export function goneContract(
     )
     const vitals = [a1, b1].map((deviceId) => ({ deviceId, bytes: Uint8Array.of(9) }))
     await storeOf().checkpoint({ claims: [], inserted: [], vitals })
-    await storeOf().save(save([], { gone: [a1] }))
+    await storeOf().save(save([], { removed: [a1] }))
     // A checkpoint that was under way.
     await storeOf().checkpoint({ claims: [], inserted: [], vitals })
     const looked = async () => {
@@ -56,7 +56,7 @@ export function goneContract(
     await restart()
     await looked()
     await storeOf().save(
-      save([device('a1', { name: 'New' })], { gone: [a1, b1], commands: [command(a1, 7)] }),
+      save([device('a1', { name: 'New' })], { removed: [a1, b1], commands: [command(a1, 7)] }),
     )
     await restart()
     expect(await loadAll(storeOf(), [1])).toEqual([

@@ -57,7 +57,7 @@ export function letterContract(
         { id: 'dl_2', deviceId: x },
         { id: 'dl_9', deviceId: x },
       ]
-      await storeOf().save(save([], { lettersGone: gone }))
+      await storeOf().save(save([], { lettersRemoved: gone }))
       for (const again of [async () => {}, restart]) {
         await again()
         expect(await idsOf({})).toEqual([2, 'dl_4', 'dl_1'])

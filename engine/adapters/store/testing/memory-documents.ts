@@ -1,10 +1,10 @@
 // Documents without a disk.
 import type { DocumentListener, Documents, SavedDocument, StoredDocument } from '../../../ports/documents.ts'
-import { DocumentNews } from '../document-news.ts'
+import { DocumentListeners } from '../document-listeners.ts'
 
 export class MemoryDocuments implements Documents {
   readonly #collections = new Map<string, Map<string, Uint8Array>>()
-  readonly #news = new DocumentNews()
+  readonly #news = new DocumentListeners()
 
   async read(collection: string, id: string): Promise<Uint8Array | undefined> {
     return this.#collections.get(collection)?.get(id)

@@ -116,11 +116,11 @@ export class MemoryStore implements Store {
     await this.#live()
     const { devices, letters, state } = this.#durable
     state.checkClaims(save.claims)
-    const gone = [...state.letters.keysOf(save.lettersGone), ...state.letters.keysOfDevices(save.gone)]
+    const gone = [...state.letters.keysOf(save.lettersRemoved), ...state.letters.keysOfDevices(save.removed)]
     state.letters.remove(gone)
     for (const key of gone) letters.delete(key)
-    const added = state.letters.number(save.deadLetters)
-    for (const id of save.gone)
+    const added = state.letters.assignKeys(save.deadLetters)
+    for (const id of save.removed)
       for (const table of [devices, this.#durable.vitals, this.#durable.parts, this.#durable.commands])
         table.delete(id)
     for (const device of save.changed) devices.set(device.id, device)
@@ -131,7 +131,7 @@ export class MemoryStore implements Store {
     state.saved(save, added)
     for (const key of state.letters.takeDropped()) letters.delete(key)
     this.#saveHistory(save.history)
-    this.#saveNotices(save.notices, save.noticesGone)
+    this.#saveNotices(save.notices, save.noticesRemoved)
     this.documents.save(save.documents)
   }
 
@@ -248,7 +248,7 @@ export class MemoryStore implements Store {
     outbox.added(rows.length)
   }
 
-  #saveNotices(added: Save['notices'], gone: Save['noticesGone']): void {
+  #saveNotices(added: Save['notices'], gone: Save['noticesRemoved']): void {
     const { notices, noticeCount } = this.#durable
     for (const { key, bytes } of added) {
       if (notices.has(key)) continue

@@ -2,20 +2,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { LIMITS } from '../../../limits.ts'
-import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
+import { type ChildMessage, type OpenMessage, StartFailure } from './chdb-protocol.ts'
 
 const ERROR_TAIL_CHARS = 2_000
 /** Each running statement blocks a thread of the pool. Files and name look-ups need a few more. */
 const POOL_THREADS = LIMITS.telemetryQueriesAtOnceMax + LIMITS.telemetryStreamsAtOnceMax + 8
-
-export class StartFailure extends Error {
-  readonly reason: 'locked' | 'port' | 'other'
-
-  constructor(reason: 'locked' | 'port' | 'other', message: string) {
-    super(message)
-    this.reason = reason
-  }
-}
 
 export class ChdbChild {
   readonly pid: number
@@ -55,7 +46,7 @@ export class ChdbChild {
     // If the child is gone before it gets the message, `ended` tells why.
     process.send(open, () => undefined)
     try {
-      const port = await ready(process, ended)
+      const port = await untilReady(process, ended)
       if (process.pid === undefined) throw new StartFailure('other', 'the process has no id')
       return new ChdbChild(process, process.pid, port, ended)
     } catch (cause) {
@@ -72,7 +63,7 @@ export class ChdbChild {
   }
 }
 
-function ready(process: ChildProcess, ended: Promise<string>): Promise<number> {
+function untilReady(process: ChildProcess, ended: Promise<string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(
       () => reject(new StartFailure('other', 'the chdb process did not get ready in time')),

@@ -23,7 +23,7 @@ interface PendingJob {
 
 const FORMAT_DEFAULT = 'TabSeparated'
 const TOO_MANY = 'Code: 202. DB::Exception: Too many statements at once. (TOO_MANY_SIMULTANEOUS_QUERIES)'
-const FIRST_VALUES: ReadonlyMap<string, string> = new Map(
+const DEFAULT_SETTINGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     async_insert: 0,
     max_memory_usage: LIMITS.telemetryQueryMemoryBytesMax,
@@ -85,11 +85,11 @@ class Connection {
 
   constructor(path: string) {
     this.#session = new Session(path)
-    this.#session.query(toSet(FIRST_VALUES, [], FIRST_VALUES))
+    this.#session.query(toSet(DEFAULT_SETTINGS, [], DEFAULT_SETTINGS))
   }
 
   async run({ statement, values }: Job): Promise<Uint8Array> {
-    const set = toSet(values, this.#changed, FIRST_VALUES)
+    const set = toSet(values, this.#changed, DEFAULT_SETTINGS)
     // Settings may have changed even if the statement fails. Parameters need no undoing.
     this.#changed = [...values.keys()].filter((name) => !name.startsWith('param_'))
     const format = FORMAT_DEFAULT

@@ -6,7 +6,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { errorText } from '../../../../schemas/error-text.ts'
 import type { Chdb } from './chdb-connections.ts'
 import type { RowsServer } from './chdb-rows.ts'
-import { toFileInsert, toSending } from './chdb-statement.ts'
+import { toFileInsert, toUrlInsert } from './chdb-statement.ts'
 import type { Spool } from './spool.ts'
 
 export interface Credentials {
@@ -61,9 +61,9 @@ async function answer(
   const statement = query ?? Buffer.concat(await request.toArray()).toString()
   const job = { statement, values, isInsert: /^\s*INSERT\b/i.test(statement) }
   if (searchParams.get('wait_end_of_query') === '0') {
-    const sending = new Map([...values, ['http_max_tries', '1']])
+    const settings = new Map([...values, ['http_max_tries', '1']])
     const isSent = await rows.answer(response, (url) =>
-      chdb.stream({ ...job, statement: toSending(statement, url), values: sending }),
+      chdb.stream({ ...job, statement: toUrlInsert(statement, url), values: settings }),
     )
     // Without rows, the format still decides what an empty result looks like.
     if (isSent) return

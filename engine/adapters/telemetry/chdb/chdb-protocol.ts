@@ -13,3 +13,13 @@ export interface OpenMessage {
 export type ChildMessage =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'failed'; readonly reason: 'locked' | 'port' | 'other'; readonly message: string }
+
+/** Why the chdb process could not start. */
+export class StartFailure extends Error {
+  readonly reason: 'locked' | 'port' | 'other'
+
+  constructor(reason: 'locked' | 'port' | 'other', message: string) {
+    super(message)
+    this.reason = reason
+  }
+}

@@ -7,12 +7,12 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-type Take = (rows: IncomingMessage) => void
+type RowsHandler = (rows: IncomingMessage) => void
 
 export class RowsServer {
   readonly #server: Server
   /** The key is a path that cannot be guessed. */
-  readonly #awaited = new Map<string, Take>()
+  readonly #handlers = new Map<string, RowsHandler>()
 
   private constructor() {
     // No timeout: the engine sends for as long as the reader takes.
@@ -37,12 +37,12 @@ export class RowsServer {
   async answer(response: ServerResponse, run: (url: string) => Promise<unknown>): Promise<boolean> {
     const path = `/${randomBytes(24).toString('base64url')}`
     let rows: IncomingMessage | undefined
-    const leave = () => {
-      this.#awaited.delete(path)
+    const abort = () => {
+      this.#handlers.delete(path)
       rows?.destroy()
     }
-    response.once('close', leave)
-    this.#awaited.set(path, (request) => {
+    response.once('close', abort)
+    this.#handlers.set(path, (request) => {
       rows = request
       request.pipe(response, { end: false })
     })
@@ -57,20 +57,20 @@ export class RowsServer {
       response.destroy()
       return true
     } finally {
-      this.#awaited.delete(path)
+      this.#handlers.delete(path)
     }
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
-    const take = this.#awaited.get(request.url ?? '')
-    if (take === undefined) {
+    const handler = this.#handlers.get(request.url ?? '')
+    if (handler === undefined) {
       response.writeHead(404, { Connection: 'close' }).end()
       return
     }
     // The engine counts its rows as sent once it has this response.
     request.once('end', () => response.end())
     request.once('error', () => response.destroy())
-    take(request)
+    handler(request)
   }
 
   #port(): number {

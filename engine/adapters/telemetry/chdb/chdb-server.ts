@@ -10,7 +10,7 @@ import { errorText } from '../../../../schemas/error-text.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Chdb } from './chdb-connections.ts'
 import { chdbListener } from './chdb-http.ts'
-import type { ChildMessage, OpenMessage } from './chdb-protocol.ts'
+import { type ChildMessage, type OpenMessage, StartFailure } from './chdb-protocol.ts'
 import { RowsServer } from './chdb-rows.ts'
 import { clearSpool, Spool } from './spool.ts'
 
@@ -22,15 +22,6 @@ const ENGINE_ARGS = [
   // Merges get only the processor time that inserts and queries leave.
   '--os_threads_nice_value_merge_mutate=10',
 ]
-
-class Failure extends Error {
-  readonly reason: 'locked' | 'port' | 'other'
-
-  constructor(reason: 'locked' | 'port' | 'other', message: string) {
-    super(message)
-    this.reason = reason
-  }
-}
 
 async function serve(options: OpenMessage): Promise<void> {
   const chdb = await openEngine(options)
@@ -57,7 +48,7 @@ async function serve(options: OpenMessage): Promise<void> {
     server.closeIdleConnections()
     void finish(chdb)
   })
-  tell({ kind: 'ready', port })
+  report({ kind: 'ready', port })
 }
 
 async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
@@ -66,7 +57,7 @@ async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
     try {
       return new Chdb(dataDir, ENGINE_ARGS)
     } catch (cause) {
-      if (performance.now() >= deadline) throw new Failure('locked', errorText(cause))
+      if (performance.now() >= deadline) throw new StartFailure('locked', errorText(cause))
       await wait(LIMITS.chdbLockRetryMs)
     }
   }
@@ -79,7 +70,7 @@ async function finish(chdb: Chdb): Promise<void> {
   process.exit(0)
 }
 
-function tell(message: ChildMessage): void {
+function report(message: ChildMessage): void {
   process.send?.(message)
 }
 
@@ -90,7 +81,7 @@ process.on('SIGINT', () => undefined)
 process.once('message', (message: OpenMessage) => {
   serve(message).catch((cause: unknown) => {
     const isPort = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-    const reason = cause instanceof Failure ? cause.reason : isPort ? 'port' : 'other'
-    tell({ kind: 'failed', reason, message: errorText(cause) })
+    const reason = cause instanceof StartFailure ? cause.reason : isPort ? 'port' : 'other'
+    report({ kind: 'failed', reason, message: errorText(cause) })
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quote, toFileInsert, toSending, toSet } from './chdb-statement.ts'
+import { quote, toFileInsert, toSet, toUrlInsert } from './chdb-statement.ts'
 
 test('an insert with its rows in the body reads them from a file', () => {
   const insert = toFileInsert(
@@ -13,7 +13,7 @@ test('an insert with its rows in the body reads them from a file', () => {
 })
 
 test('a query to be streamed sends its rows in the format that it names', () => {
-  expect(toSending('SELECT 1 FORMAT CSV', 'http://x')).toBe(
+  expect(toUrlInsert('SELECT 1 FORMAT CSV', 'http://x')).toBe(
     "INSERT INTO FUNCTION url('http://x', 'CSV') SELECT 1",
   )
 })

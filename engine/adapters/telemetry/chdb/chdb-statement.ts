@@ -14,7 +14,7 @@ export function toFileInsert(statement: string): ((path: string) => string) | un
 }
 
 /** Makes the engine send the rows of a query to this URL as it finds them, in the format the query names. */
-export function toSending(query: string, url: string): string {
+export function toUrlInsert(query: string, url: string): string {
   const format = TRAILING_FORMAT.exec(query)?.[1] ?? 'TabSeparated'
   return `INSERT INTO FUNCTION url(${quote(url)}, ${quote(format)}) ${query.replace(TRAILING_FORMAT, '')}`
 }

@@ -8,7 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Endpoint } from '../clickhouse/clickhouse-link.ts'
-import { ChdbChild, StartFailure } from './chdb-child.ts'
+import { ChdbChild } from './chdb-child.ts'
+import { StartFailure } from './chdb-protocol.ts'
 import { clearSpool } from './spool.ts'
 
 export type ChdbEvent =
@@ -40,13 +41,13 @@ export class ChdbSupervisor {
   #missed = 0
   #restarts = 0
   readonly #closing = new AbortController()
-  #watching: Promise<void>
+  #watchRun: Promise<void>
 
   private constructor(options: ChdbOptions, password: string, child: ChdbChild) {
     this.#options = options
     this.#password = password
     this.#child = child
-    this.#watching = this.#watch()
+    this.#watchRun = this.#watch()
   }
 
   /** Resolves once the process answers. Waits a while for an earlier owner to leave the directory, then rejects. */
@@ -89,14 +90,14 @@ export class ChdbSupervisor {
 
   /** Gives running statements a limited time to finish. */
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return this.#watching
+    if (this.#closing.signal.aborted) return this.#watchRun
     this.#closing.abort()
     const child = this.#child
     child.kill('SIGTERM')
     const late = setTimeout(() => child.kill('SIGKILL'), LIMITS.chdbStopTimeoutMs)
     await child.ended
     clearTimeout(late)
-    await this.#watching
+    await this.#watchRun
     clearSpool(this.#options.dataDir)
   }
 
@@ -109,7 +110,7 @@ export class ChdbSupervisor {
       clearInterval(pings)
       if (signal.aborted) return
       this.#isDown = true
-      this.#tell({ kind: 'ended', pid: child.pid, why })
+      this.#notify({ kind: 'ended', pid: child.pid, why })
       await this.#restart(child.port)
     }
   }
@@ -129,10 +130,10 @@ export class ChdbSupervisor {
         this.#restarts++
         this.#missed = 0
         this.#isDown = false
-        this.#tell({ kind: 'started', pid: child.pid, url: this.endpoint().url })
+        this.#notify({ kind: 'started', pid: child.pid, url: this.endpoint().url })
         return
       } catch (cause) {
-        this.#tell({ kind: 'start-failed', why: String(cause), nextMs: delay })
+        this.#notify({ kind: 'start-failed', why: String(cause), nextMs: delay })
       }
     }
   }
@@ -149,12 +150,12 @@ export class ChdbSupervisor {
         timeout: LIMITS.chdbPingEveryMs,
       })
       let isCounted = false
-      const missed = () => {
+      const onMissed = () => {
         if (isCounted || child !== this.#child) return
         isCounted = true
         this.#missed++
         if (this.#missed < missedMax) return
-        this.#tell({ kind: 'silent', pid: child.pid })
+        this.#notify({ kind: 'silent', pid: child.pid })
         child.kill('SIGKILL')
       }
       request.on('response', (response) => {
@@ -162,13 +163,13 @@ export class ChdbSupervisor {
         this.#missed = 0
       })
       request.on('timeout', () => request.destroy(new Error('no answer')))
-      request.on('error', missed)
+      request.on('error', onMissed)
     }, LIMITS.chdbPingEveryMs)
     timer.unref()
     return timer
   }
 
-  #tell(event: ChdbEvent): void {
+  #notify(event: ChdbEvent): void {
     this.#options.listen?.(event)
   }
 }

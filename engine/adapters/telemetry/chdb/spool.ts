@@ -49,8 +49,8 @@ export class Spool {
 /** Removes files that a killed process left behind. May be called only while no process holds the data directory. */
 export function clearSpool(dataDir: string): void {
   for (const folder of foldersOf(dataDir)) {
-    const found = lstatSync(folder, { throwIfNoEntry: false })
-    if (found !== undefined && isOwn(found)) rmSync(folder, { recursive: true, force: true })
+    const stats = lstatSync(folder, { throwIfNoEntry: false })
+    if (stats !== undefined && isOwn(stats)) rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -63,8 +63,8 @@ function foldersOf(dataDir: string): readonly [string, string] {
 /** Makes the folder if it is missing. */
 function isUsable(folder: string): boolean {
   if (!existsSync(folder)) makeFolder(folder)
-  const found = lstatSync(folder)
-  return isOwn(found) && (found.mode & 0o077) === 0
+  const stats = lstatSync(folder)
+  return isOwn(stats) && (stats.mode & 0o077) === 0
 }
 
 /** A folder that another user creates at the same moment is checked like any existing one. */
@@ -76,8 +76,8 @@ function makeFolder(folder: string): void {
   }
 }
 
-function isOwn(found: Stats): boolean {
-  return found.isDirectory() && found.uid === process.getuid?.()
+function isOwn(stats: Stats): boolean {
+  return stats.isDirectory() && stats.uid === process.getuid?.()
 }
 
 class SpoolFile {

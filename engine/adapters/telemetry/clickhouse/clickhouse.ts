@@ -46,7 +46,7 @@ import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { deleteOldAlerts, withinRetention } from './retention.ts'
 import { Rollups } from './rollups.ts'
-import { keepFor, migrate } from './schema.ts'
+import { migrate, setRetention } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
 export interface ClickHouseServer {
@@ -89,7 +89,7 @@ export class ClickHouseTelemetry implements Telemetry {
   #opened: OpenTables | undefined
   #beginning: Promise<void> | undefined
   #isAnswering = true
-  #isAsking = false
+  #isProbing = false
   #alertsDeletedAt = 0
 
   constructor(options: ClickHouseOptions) {
@@ -214,7 +214,7 @@ export class ClickHouseTelemetry implements Telemetry {
 
   isUp(): boolean {
     if (this.#opened === undefined) return false
-    if (!this.#isAnswering) this.#askAgain()
+    if (!this.#isAnswering) this.#probe()
     return this.#isAnswering && this.#server?.isUp() === true
   }
 
@@ -248,7 +248,7 @@ export class ClickHouseTelemetry implements Telemetry {
     const link = new ClickHouseLink(() => server.endpoint())
     try {
       await migrate(link, cluster)
-      await keepFor(link, { points: retentionDays, audit: auditRetentionDays })
+      await setRetention(link, { points: retentionDays, audit: auditRetentionDays })
       const quorum = await quorumSettings(link, cluster)
       const rollups = await Rollups.open(link, horizonAgeMsMax, quorum)
       return { link, rollups, insertSettings: { ...INSERT_SETTINGS, ...quorum } }
@@ -259,11 +259,11 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   /** Probes ClickHouse, since a service without traffic would otherwise not notice that it answers again. */
-  #askAgain(): void {
-    if (this.#isAsking) return
-    this.#isAsking = true
+  #probe(): void {
+    if (this.#isProbing) return
+    this.#isProbing = true
     const done = () => {
-      this.#isAsking = false
+      this.#isProbing = false
     }
     this.#query({ sql: 'SELECT 1', timeoutMs: LIMITS.telemetryQueryTimeoutMs }).then(done, done)
   }

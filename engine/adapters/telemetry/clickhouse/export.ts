@@ -5,7 +5,7 @@ import { LIMITS } from '../../../limits.ts'
 import type { Export } from '../../../ports/telemetry.ts'
 import type { Statement } from './clickhouse-link.ts'
 import { plan } from './plan.ts'
-import { type Params, selectBuckets, whose, within } from './series.ts'
+import { type Params, selectBuckets, seriesCondition, timeCondition } from './series.ts'
 
 const FORMATS: Readonly<Record<ExportFormat, string>> = {
   csv: 'CSV',
@@ -54,7 +54,7 @@ interface Rows {
 }
 
 function pointRows({ query, format }: Extract<Export, { kind: 'points' }>, params: Params): Rows {
-  const where = `${whose(query, params)} AND ${within([query], params)}`
+  const where = `${seriesCondition(query, params)} AND ${timeCondition([query], params)}`
   const select = (table: 'points' | 'texts') => {
     const number = table === 'points' ? 'toNullable(value)' : "CAST(NULL, 'Nullable(Float64)')"
     const text = table === 'texts' ? 'toNullable(value)' : "CAST(NULL, 'Nullable(String)')"

@@ -38,7 +38,11 @@ export async function readFleetHistory(
 
 function page(query: FleetHistoryQuery, window: Window): Statement {
   const params: Params = { kinds: query.kinds, limit: query.limit }
-  const parts = ['kind IN {kinds:Array(String)}', ...within(window, params), ...filters(query, params)]
+  const parts = [
+    'kind IN {kinds:Array(String)}',
+    ...timeConditions(window, params),
+    ...filters(query, params),
+  ]
   return {
     sql: `SELECT device_id, kind, toUnixTimestamp64Micro(at), version, body FROM history
       WHERE ${parts.join(' AND ')}
@@ -52,7 +56,7 @@ function page(query: FleetHistoryQuery, window: Window): Statement {
 const moment = (name: string) => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`
 
 /** Conditions on the time of a row. */
-export function within({ from, to }: Window, params: Params): readonly string[] {
+export function timeConditions({ from, to }: Window, params: Params): readonly string[] {
   const parts: string[] = []
   if (from !== undefined) {
     params['from'] = from * 1000
@@ -84,14 +88,14 @@ function filters({ deviceIds, labels, find, before }: FleetHistoryQuery, params:
     parts.push(`(${has('message')} OR ${has('logger')})`)
   }
   if (before !== undefined) {
-    Object.assign(params, placeParams(before))
+    Object.assign(params, positionParams(before))
     const place = `(${moment('at')}, {version:UInt64}, {kind:String}, {device:String})`
     parts.push(`at <= ${moment('at')}`, `(at, version, kind, device_id) < ${place}`)
   }
   return parts
 }
 
-function placeParams({ at, version, kind, deviceId }: FleetPlace): Params {
+function positionParams({ at, version, kind, deviceId }: FleetPlace): Params {
   return { at, version, kind, device: deviceId }
 }
 

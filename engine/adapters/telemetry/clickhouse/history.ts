@@ -70,12 +70,12 @@ function newest(query: HistoryQuery, limit: number): Statement {
 async function readPage(query: HistoryQuery, offset: number, ask: Ask): Promise<readonly HistoryRow[]> {
   const params: Params = { limit: query.limit, offset }
   const where = conditions(query, params)
-  const whose = HISTORY_KINDS.filter((kind) => query.kinds.includes(kind)).map((kind, i) => {
+  const kinds = HISTORY_KINDS.filter((kind) => query.kinds.includes(kind)).map((kind, i) => {
     params[`k${i}`] = kind
     return `(kind = {k${i}:String}${olderThan(query.before, kind, params)})`
   })
   const rows = await ask({
-    sql: `${READ} FINAL WHERE ${where} AND (${whose.join(' OR ')})
+    sql: `${READ} FINAL WHERE ${where} AND (${kinds.join(' OR ')})
       ORDER BY at DESC, version DESC, kind DESC LIMIT {limit:UInt32} OFFSET {offset:UInt64} FORMAT RowBinary`,
     params,
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,

@@ -21,10 +21,10 @@ const READ = {
 } as const
 
 export async function readPastAlerts(query: PastAlertsQuery, ask: Ask): Promise<PastAlerts> {
-  const [places, counts] = await Promise.all([ask(placesOf(query)), ask(countsOf(query))])
+  const [page, counts] = await Promise.all([ask(pageStatement(query)), ask(countStatement(query))])
   const count = new RowReader(counts)
   const [total, known] = [count.int64(), count.int64()]
-  return { total, known, alerts: sortAlerts(await readBodies(places, ask), query) }
+  return { total, known, alerts: sortAlerts(await readBodies(page, ask), query) }
 }
 
 /** The moves of one alert, newest first. */
@@ -45,7 +45,7 @@ export async function readAlertMoves(
 }
 
 /** The devices and ids of a page, in its order. */
-function placesOf(query: PastAlertsQuery): Statement {
+function pageStatement(query: PastAlertsQuery): Statement {
   const { sort = 'fired_at', descending = true, limit } = query
   const params: Params = { limit, severities: ALERT_SEVERITIES }
   const where = conditions(query, params)
@@ -61,7 +61,7 @@ function placesOf(query: PastAlertsQuery): Statement {
   }
 }
 
-function countsOf(query: PastAlertsQuery): Statement {
+function countStatement(query: PastAlertsQuery): Statement {
   const params: Params = { known: query.known }
   const where = conditions(query, params)
   return {
@@ -72,8 +72,8 @@ function countsOf(query: PastAlertsQuery): Statement {
   }
 }
 
-async function readBodies(places: Buffer, ask: Ask): Promise<readonly JsonObject[]> {
-  const reader = new RowReader(places)
+async function readBodies(page: Buffer, ask: Ask): Promise<readonly JsonObject[]> {
+  const reader = new RowReader(page)
   const devices = new Set<string>()
   const ids: string[] = []
   while (reader.hasMore()) {

@@ -5,7 +5,7 @@ import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { CommandPlace, HistoryRow, PastCommand, PastCommandsQuery } from '../../../ports/history.ts'
 import type { Statement } from './clickhouse-link.ts'
-import { type Ask, toRows, within } from './fleet-history.ts'
+import { type Ask, timeConditions, toRows } from './fleet-history.ts'
 import { RowReader } from './row-reader.ts'
 import { type Window, windows } from './time-windows.ts'
 
@@ -28,49 +28,52 @@ export async function readPastCommands(
   // Rows are ordered by device, so the rows of a single device are read in one window.
   for (const window of query.deviceIds?.length === 1 ? [span] : windows(span, now)) {
     const limit = query.limit - found.length
-    found.push(...toCommands(await ask(created({ ...query, limit }, window))))
+    found.push(...toCommands(await ask(createdStatement({ ...query, limit }, window))))
     if (found.length >= query.limit) break
   }
   return found
 }
 
 /** The commands that were created within the window. */
-function created(query: PastCommandsQuery, window: Window): Statement {
+function createdStatement(query: PastCommandsQuery, window: Window): Statement {
   const params: Params = { limit: query.limit }
   const { deviceIds, statuses, before } = query
-  const rows = [
+  const where = [
     `kind = 'command'`,
-    ...within({ from: window.from, to: window.to === undefined ? undefined : window.to + LIFE_MS }, params),
+    ...timeConditions(
+      { from: window.from, to: window.to === undefined ? undefined : window.to + LIFE_MS },
+      params,
+    ),
   ]
   if (deviceIds !== undefined) {
     params['devices'] = deviceIds
-    rows.push('device_id IN {devices:Array(String)}')
+    where.push('device_id IN {devices:Array(String)}')
   }
   for (const [name, field] of Object.entries(BODY_FIELDS)) {
     // `BODY_FIELDS` is keyed by the field names of the query.
     const wanted = query[name as keyof typeof BODY_FIELDS]
     if (wanted === undefined) continue
     params[name] = wanted
-    rows.push(`JSONExtractString(body, '${field}') = {${name}:String}`)
+    where.push(`JSONExtractString(body, '${field}') = {${name}:String}`)
   }
-  const whole = [`countIf(command_status = 'pending') > 0`]
+  const having = [`countIf(command_status = 'pending') > 0`]
   if (window.to !== undefined) {
     params['made_to'] = window.to
-    whole.push('made < {made_to:Int64}')
+    having.push('made < {made_to:Int64}')
   }
   if (statuses !== undefined) {
     params['statuses'] = statuses
-    whole.push('status IN {statuses:Array(String)}')
+    having.push('status IN {statuses:Array(String)}')
   }
   if (before !== undefined) {
     Object.assign(params, { made: before.createdAt, id: before.commandId, device: before.deviceId })
-    whole.push('(made, command_id, device_id) < ({made:Int64}, {id:String}, {device:String})')
+    having.push('(made, command_id, device_id) < ({made:Int64}, {id:String}, {device:String})')
   }
   return {
     sql: `SELECT device_id, command_id,
         toUnixTimestamp64Milli(minIf(at, command_status = 'pending')) AS made,
         argMax(command_status, (at, version)) AS status
-      FROM history WHERE ${rows.join(' AND ')} GROUP BY device_id, command_id HAVING ${whole.join(' AND ')}
+      FROM history WHERE ${where.join(' AND ')} GROUP BY device_id, command_id HAVING ${having.join(' AND ')}
       ORDER BY made DESC, command_id DESC, device_id DESC LIMIT {limit:UInt32} FORMAT RowBinary`,
     params,
     settings: { max_rows_to_read: LIMITS.fleetHistoryRowsReadMax },
@@ -91,7 +94,7 @@ export async function readCommandSteps(
   const parts = [
     `kind = 'command' AND device_id IN {devices:Array(String)} AND command_id IN {ids:Array(String)}`,
     // Creation times are in milliseconds.
-    ...within({ from: Math.min(...times), to: Math.max(...times) + 1 + LIFE_MS }, params),
+    ...timeConditions({ from: Math.min(...times), to: Math.max(...times) + 1 + LIFE_MS }, params),
   ]
   const rows = await ask({
     sql: `SELECT device_id, kind, toUnixTimestamp64Micro(at), version, body FROM history FINAL

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../limits.ts'
 import type { Point, PointPlace, PointsQuery } from '../../../ports/telemetry.ts'
 import type { Statement } from './clickhouse-link.ts'
 import { RowReader } from './row-reader.ts'
-import { type Params, whose, within } from './series.ts'
+import { type Params, seriesCondition, timeCondition } from './series.ts'
 
 /** A page needs only the first rows in order, so most rows of a larger block would be read in vain. */
 const SETTINGS = {
@@ -17,7 +17,7 @@ const SETTINGS = {
 export function pageStatement(query: PointsQuery): Statement {
   const { deviceId, metric, from, to, after, limit } = query
   const params: Params = { limit }
-  const where = `${whose({ deviceIds: [deviceId], metrics: [metric] }, params)} AND ${within([{ from, to }], params)}`
+  const where = `${seriesCondition({ deviceIds: [deviceId], metrics: [metric] }, params)} AND ${timeCondition([{ from, to }], params)}`
   const select = (table: 'points' | 'texts') => {
     const value = table === 'points' ? "value AS number, '' AS text" : '0. AS number, value AS text'
     return `SELECT * FROM (SELECT ${table === 'texts' ? 1 : 0} AS is_text, ts, ${value} FROM ${table} FINAL

@@ -7,7 +7,7 @@ import type { ClickHouseLink } from './clickhouse-link.ts'
 import { HISTORY_LOG_DAYS } from './schema.ts'
 
 /** How long rows are kept. Undefined means for ever. */
-export interface KeptDays {
+export interface RetentionDays {
   readonly points: number | undefined
   readonly audit: number | undefined
   readonly alerts: number | undefined
@@ -18,7 +18,7 @@ const DAY_SEC = 86_400
 const STEP_SEC = 60
 
 /** Settings of a statement that leave out expired rows. */
-export function withinRetention({ points, audit, alerts }: KeptDays, nowMs: number) {
+export function withinRetention({ points, audit, alerts }: RetentionDays, nowMs: number) {
   const oldest = (days: number) => {
     const seconds = Math.floor(nowMs / 1000 / STEP_SEC) * STEP_SEC - days * DAY_SEC
     return `toDateTime(${Math.max(0, seconds)})`

@@ -32,8 +32,8 @@ export class Rollups {
   readonly #quorum: NonNullable<Statement['settings']>
   #computed = 0
   #horizon = Millis(0)
-  #lookedAt = 0
-  #isLooking = false
+  #horizonReadAt = 0
+  #isRefreshing = false
   #running: Promise<void> = Promise.resolve()
 
   private constructor(link: ClickHouseLink, ageMsMax: number, quorum: NonNullable<Statement['settings']>) {
@@ -49,18 +49,18 @@ export class Rollups {
     quorum: NonNullable<Statement['settings']> = {},
   ): Promise<Rollups> {
     const rollups = new Rollups(link, ageMsMax, quorum)
-    await rollups.#look()
+    await rollups.#readHorizon()
     return rollups
   }
 
   /** Other nodes may have settled more. Then queries read more raw points than necessary. */
   horizon(): Millis {
-    if (performance.now() - this.#lookedAt > this.#ageMsMax) this.#lookAgain()
+    if (performance.now() - this.#horizonReadAt > this.#ageMsMax) this.#refreshHorizon()
     return this.#horizon
   }
 
   /** A horizon in the future was settled under a wrong clock: it does not count, and its hours are settled again. */
-  async #look(): Promise<void> {
+  async #readHorizon(): Promise<void> {
     const answer = await this.#link.query({
       sql: `SELECT max(computed), toUnixTimestamp64Milli(maxIf(horizon, finished = 1 AND horizon <= now() + INTERVAL 1 HOUR)) FROM settlements FORMAT TSV`,
       timeoutMs: LIMITS.telemetryQueryTimeoutMs,
@@ -68,37 +68,37 @@ export class Rollups {
     const [computed, horizon] = answer.toString().trim().split('\t').map(Number)
     this.#computed = Math.max(this.#computed, computed ?? 0)
     this.#horizon = Millis(Math.max(this.#horizon, horizon ?? 0))
-    this.#lookedAt = performance.now()
+    this.#horizonReadAt = performance.now()
   }
 
-  #lookAgain(): void {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  #refreshHorizon(): void {
+    if (this.#isRefreshing) return
+    this.#isRefreshing = true
     const done = () => {
-      this.#isLooking = false
+      this.#isRefreshing = false
     }
     // After a failure, the next query tries again.
-    this.#look().then(done, done)
+    this.#readHorizon().then(done, done)
   }
 
   /** Computations run one at a time, in the order of the calls. */
   settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
-    return this.#inTurn(() => this.#settle(upTo, late))
+    return this.#runExclusive(() => this.#settle(upTo, late))
   }
 
   /** Computes the settled hours of all devices again. */
   resettle(from: Millis, to: Millis): Promise<void> {
-    return this.#inTurn(() => this.#resettle(from, to))
+    return this.#runExclusive(() => this.#resettle(from, to))
   }
 
-  #inTurn(compute: () => Promise<void>): Promise<void> {
+  #runExclusive(compute: () => Promise<void>): Promise<void> {
     const computed = this.#running.then(compute)
     this.#running = computed.catch(() => undefined)
     return computed
   }
 
   async #resettle(fromMs: Millis, toMs: Millis): Promise<void> {
-    await this.#look()
+    await this.#readHorizon()
     const horizon = this.#horizon
     const from = Math.floor(fromMs / HOUR_MS) * HOUR_MS
     const to = Math.min(horizon, Math.ceil(toMs / HOUR_MS) * HOUR_MS)
@@ -106,19 +106,19 @@ export class Rollups {
     const computed = await this.#begin(horizon)
     await this.#run(minutesOfAll({ from, to, computed }))
     await this.#run(hours(computed, from / 1000))
-    await this.#note({ computed, horizon, finished: 1 })
+    await this.#recordComputation({ computed, horizon, finished: 1 })
   }
 
   /** Stores the computation's number first (U1). */
   async #begin(horizon: Millis): Promise<number> {
     const computed = Math.max(this.#computed + 1, Date.now() * 1000 + randomInt(1000))
-    await this.#note({ computed, horizon, finished: 0 })
+    await this.#recordComputation({ computed, horizon, finished: 0 })
     this.#computed = computed
     return computed
   }
 
   async #settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
-    await this.#look()
+    await this.#readHorizon()
     const from = this.#horizon
     const to = Math.max(from, Math.floor(upTo / HOUR_MS) * HOUR_MS)
     const lateHours = late.filter(({ hour }) => hour * 1000 < from)
@@ -133,7 +133,7 @@ export class Rollups {
         await this.#run(minutesOfSpan(part, { computed, horizonSec: from / 1000 }))
     const oldest = lateHours.reduce((least, { hour }) => Math.min(least, hour), from / 1000)
     await this.#run(hours(computed, oldest))
-    await this.#note({ computed, horizon: to, finished: 1 })
+    await this.#recordComputation({ computed, horizon: to, finished: 1 })
     this.#horizon = Millis(to)
   }
 
@@ -142,7 +142,7 @@ export class Rollups {
     await this.#link.command({ ...statement, settings, timeoutMs: LIMITS.telemetrySettleTimeoutMs })
   }
 
-  #note(row: {
+  #recordComputation(row: {
     readonly computed: number
     readonly horizon: number
     readonly finished: 0 | 1

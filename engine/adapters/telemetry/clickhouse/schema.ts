@@ -216,7 +216,7 @@ async function versionOf(link: ClickHouseLink): Promise<number> {
 
 /** Sets the retention of raw telemetry and of the audit. Expired parts are dropped whole. Undefined keeps rows for
  *  ever. */
-export async function keepFor(
+export async function setRetention(
   link: ClickHouseLink,
   days: { readonly points: number | undefined; readonly audit: number | undefined },
 ): Promise<void> {

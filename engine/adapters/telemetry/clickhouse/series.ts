@@ -98,7 +98,7 @@ function rawSql(query: SeriesQuery, raw: readonly Range[], params: Params): stri
 
 /** Selects each point once, in the form of S3. */
 function rawPoints(query: SeriesQuery, raw: readonly Range[], params: Params): string {
-  const where = `${whose(query, params)} AND ${within(raw, params)}`
+  const where = `${seriesCondition(query, params)} AND ${timeCondition(raw, params)}`
   return isPlain(query) && detailsOf(query).length === 0
     ? `SELECT ts, argMax(value, version) AS v FROM points WHERE ${where} GROUP BY ts`
     : `SELECT device_id, metric, ts, value AS v FROM points FINAL WHERE ${where}`
@@ -109,7 +109,7 @@ function rollupSql(
   { table, ranges }: NonNullable<Plan['rollup']>,
   params: Params,
 ): string {
-  const within = ranges.map(({ from, to }, i) => {
+  const parts = ranges.map(({ from, to }, i) => {
     params[`rf${i}`] = from / 1000
     params[`rt${i}`] = to / 1000
     return `bucket >= toDateTime({rf${i}:UInt32}, 'UTC') AND bucket < toDateTime({rt${i}:UInt32}, 'UTC')`
@@ -119,11 +119,11 @@ function rollupSql(
   return `SELECT ${groupsOf(query, 'toInt64(toUnixTimestamp(bucket))', params)}, b.1 AS count, b.2 AS sum, b.3 AS min,
       b.4 AS max, b.5 AS last, ${lastOf(query, 'b.6')} AS last_ts
     FROM (SELECT ${columns}, argMax((count, sum, min, max, last, last_ts), computed) AS b
-      FROM ${table} WHERE ${whose(query, params)} AND (${within.join(' OR ')}) GROUP BY ${columns})`
+      FROM ${table} WHERE ${seriesCondition(query, params)} AND (${parts.join(' OR ')}) GROUP BY ${columns})`
 }
 
 /** A condition for points whose time is in one of these ranges, which are in order. */
-export function within(ranges: readonly Range[], params: Params): string {
+export function timeCondition(ranges: readonly Range[], params: Params): string {
   const parts = ranges.map(({ from, to }, i) => {
     params[`f${i}`] = from * 1000
     params[`t${i}`] = to * 1000
@@ -133,17 +133,18 @@ export function within(ranges: readonly Range[], params: Params): string {
   return `received >= toDateTime({received:UInt32}, 'UTC') AND (${parts.join(' OR ')})`
 }
 
-export function whose(
+export function seriesCondition(
   { deviceIds, among, metrics }: Pick<SeriesQuery, 'deviceIds' | 'among' | 'metrics'>,
   params: Params,
 ): string {
   params['metric'] = metrics.length === 1 ? (metrics[0] ?? '') : metrics
   const metric = metrics.length === 1 ? '= {metric:String}' : 'IN {metric:Array(String)}'
-  const chosen = among === undefined ? named(deviceIds, params) : `IN (${chosenDevices(among, params)})`
+  const chosen =
+    among === undefined ? deviceCondition(deviceIds, params) : `IN (${chosenDevices(among, params)})`
   return `device_id ${chosen} AND metric ${metric}`
 }
 
-function named(deviceIds: readonly DeviceId[], params: Params): string {
+function deviceCondition(deviceIds: readonly DeviceId[], params: Params): string {
   params['device'] = deviceIds.length === 1 ? (deviceIds[0] ?? '') : deviceIds
   return deviceIds.length === 1 ? '= {device:String}' : 'IN {device:Array(String)}'
 }

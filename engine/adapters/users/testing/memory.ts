@@ -1,8 +1,9 @@
 // For tests and simulations: users in memory.
-import { Directory } from '../directory.ts'
-import { HeldUsers } from '../held-users.ts'
 
-export class MemoryUsers extends HeldUsers {
+import { CachedUsers } from '../cached-users.ts'
+import { Directory } from '../directory.ts'
+
+export class MemoryUsers extends CachedUsers {
   readonly #directory: Directory
 
   /** `mayWrite` rejects to make a write fail. */

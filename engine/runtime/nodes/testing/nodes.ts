@@ -61,9 +61,9 @@ export class TestNodes {
       })
     const table = new MemoryOwnership(this.#owners)
     let isDead = false
-    const onCall: OwnershipTable['onCall'] = (run) => table.onCall(() => isDead || run())
+    const onChange: OwnershipTable['onChange'] = (run) => table.onChange(() => isDead || run())
     const owners = new Proxy(kept(table), {
-      get: (target, key) => (key === 'onCall' ? onCall : Reflect.get(target, key)),
+      get: (target, key) => (key === 'onChange' ? onChange : Reflect.get(target, key)),
     })
     const engine = new LocalEngine(
       {

@@ -51,8 +51,8 @@ export class TestNode {
         expel: (node) => this.#over(() => table.expel(node)),
         claim: (partition, id, epoch) => this.#over(() => table.claim(partition, id, epoch)),
         release: (partition, epoch) => this.#over(() => table.release(partition, epoch)),
-        onCall: (run) => table.onCall(() => this.isPaused || run()),
-        call: () => table.call(),
+        onChange: (run) => table.onChange(() => this.isPaused || run()),
+        announceChange: () => table.announceChange(),
       },
       host: {
         gained: (claims) => {

@@ -5,23 +5,23 @@
 // K2. An answer is kept for at least `keptAnswerMsMin`. A caller whose share is full of younger ones is refused.
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { AnswerKey, BegunAnswer, FoundAnswer } from '../../ports/answers.ts'
+import type { AnswerKey, AnswerLookup, BeginResult } from '../../ports/idempotency.ts'
 
 /** Bounds on what may be kept, in total and per owner. */
-export interface AnswersRoom {
+export interface AnswerBounds {
   readonly bytesMax: number
   readonly ownerMax: number
   readonly ownerBytesMax: number
 }
 
-export const ANSWERS_ROOM: AnswersRoom = {
+export const ANSWER_BOUNDS: AnswerBounds = {
   bytesMax: LIMITS.keptAnswersBytesMax,
   ownerMax: LIMITS.keptAnswersPerOwnerMax,
   ownerBytesMax: LIMITS.keptAnswersPerOwnerBytesMax,
 }
 
 /** An answer that expires by then is old enough to make room for a new one of its owner (K2). */
-export const oldEnough = (now: Millis): Millis =>
+export const evictableUntil = (now: Millis): Millis =>
   Millis(now + LIMITS.idempotencyKeyMs - LIMITS.keptAnswerMsMin)
 
 interface Entry {
@@ -38,15 +38,15 @@ interface Share {
 
 const NOTHING: Share = { ids: new Set(), bytes: 0 }
 
-export class KeptList {
+export class AnswerIndex {
   readonly #entries = new Map<string, Entry>()
   readonly #shares = new Map<string, Share>()
   readonly #begun = new Map<string, Millis>()
-  readonly #room: AnswersRoom
+  readonly #bounds: AnswerBounds
   #bytes = 0
 
-  constructor(room: AnswersRoom = ANSWERS_ROOM) {
-    this.#room = room
+  constructor(bounds: AnswerBounds = ANSWER_BOUNDS) {
+    this.#bounds = bounds
   }
 
   has(id: string, now: Millis): boolean {
@@ -55,14 +55,15 @@ export class KeptList {
   }
 
   /** Whether there is room for another answer of this owner. */
-  room(owner: string, now: Millis): FoundAnswer {
-    const over = this.#over(now)
-    const bytes = over.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
-    const isFull = this.#entries.size - over.length >= LIMITS.keptAnswersMax || bytes >= this.#room.bytesMax
+  hasRoomFor(owner: string, now: Millis): AnswerLookup {
+    const expired = this.#expired(now)
+    const bytes = expired.reduce((sum, id) => sum - (this.#entries.get(id)?.bytes ?? 0), this.#bytes)
+    const isFull =
+      this.#entries.size - expired.length >= LIMITS.keptAnswersMax || bytes >= this.#bounds.bytesMax
     return { kind: isFull || !this.#hasShare(owner, now) ? 'full' : 'none' }
   }
 
-  begin(id: string, now: Millis): BegunAnswer {
+  begin(id: string, now: Millis): BeginResult {
     for (const [other, until] of this.#begun) {
       if (until > now) break
       this.#begun.delete(other)
@@ -74,25 +75,25 @@ export class KeptList {
   }
 
   /** Ends a request in progress without storing an answer. */
-  giveUp(id: string, until: Millis): void {
+  abandon(id: string, until: Millis): void {
     if (this.#begun.get(id) === until) this.#begun.delete(id)
   }
 
   /** Answers to remove when this one is stored: expired ones, and the oldest of its owner beyond their share. */
-  leaving({ id, owner }: AnswerKey, now: Millis): readonly string[] {
-    const leaving = this.#over(now).filter((other) => other !== id)
+  evictedBy({ id, owner }: AnswerKey, now: Millis): readonly string[] {
+    const evicted = this.#expired(now).filter((other) => other !== id)
     const share = this.#shares.get(owner) ?? NOTHING
     // An answer with the same id is replaced.
     let count = share.ids.size - (share.ids.has(id) ? 1 : 0)
     let bytes = share.bytes - (share.ids.has(id) ? (this.#entries.get(id)?.bytes ?? 0) : 0)
     for (const other of share.ids) {
-      if (count < this.#room.ownerMax && bytes < this.#room.ownerBytesMax) break
+      if (count < this.#bounds.ownerMax && bytes < this.#bounds.ownerBytesMax) break
       if (other === id) continue
-      leaving.push(other)
+      evicted.push(other)
       count--
       bytes -= this.#entries.get(other)?.bytes ?? 0
     }
-    return leaving
+    return evicted
   }
 
   add({ id, owner, keptUntil }: AnswerKey & { readonly keptUntil: Millis }, bytes: number): void {
@@ -120,19 +121,19 @@ export class KeptList {
     }
   }
 
-  #over(now: Millis): string[] {
-    const over: string[] = []
+  #expired(now: Millis): string[] {
+    const expired: string[] = []
     for (const [id, { keptUntil }] of this.#entries) {
       if (keptUntil > now) break
-      over.push(id)
+      expired.push(id)
     }
-    return over
+    return expired
   }
 
   #hasShare(owner: string, now: Millis): boolean {
     const { ids, bytes } = this.#shares.get(owner) ?? NOTHING
-    if (ids.size < this.#room.ownerMax && bytes < this.#room.ownerBytesMax) return true
+    if (ids.size < this.#bounds.ownerMax && bytes < this.#bounds.ownerBytesMax) return true
     const [oldest = ''] = ids
-    return (this.#entries.get(oldest)?.keptUntil ?? 0) <= oldEnough(now)
+    return (this.#entries.get(oldest)?.keptUntil ?? 0) <= evictableUntil(now)
   }
 }

@@ -8,7 +8,7 @@ import { networkOf } from '../../../domain/network-of.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'
 
-export interface Room {
+export interface PendingConnectionsOptions {
   readonly max: number
   /** Connections of one IPv4 address or IPv6 /64. */
   readonly perAddressMax: number
@@ -17,72 +17,72 @@ export interface Room {
 }
 
 /** Addresses and ports, which a peer and the plain socket below it have in common. */
-type Ends = Pick<Peer, 'remoteAddress' | 'remotePort' | 'localPort'>
+type SocketAddress = Pick<Peer, 'remoteAddress' | 'remotePort' | 'localPort'>
 
-interface WaitingPeer {
+interface PendingPeer {
   readonly since: number
   destroy(): void
 }
 
-export class WaitingRoom {
-  readonly #room: Room
+export class PendingConnections {
+  readonly #options: PendingConnectionsOptions
   /** The connections of each address, the oldest first. */
-  readonly #waiting = new Map<string, Map<string, WaitingPeer>>()
+  readonly #pending = new Map<string, Map<string, PendingPeer>>()
   #count = 0
 
-  constructor(room: Room) {
-    this.#room = room
+  constructor(options: PendingConnectionsOptions) {
+    this.#options = options
   }
 
   /** Returns false if there is no room for the connection. It must be closed then. */
-  enter(socket: Ends & { destroy(): void }): boolean {
+  add(socket: SocketAddress & { destroy(): void }): boolean {
     const network = networkOf(socket.remoteAddress ?? '')
-    if (this.#sizeOf(network) >= this.#room.perAddressMax && !this.#giveWay(network)) return false
-    if (this.#count >= this.#room.max && !this.#giveWay(this.#fullest())) return false
-    let own = this.#waiting.get(network)
+    if (this.#sizeOf(network) >= this.#options.perAddressMax && !this.#evictOldest(network)) return false
+    if (this.#count >= this.#options.max && !this.#evictOldest(this.#busiestNetwork())) return false
+    let own = this.#pending.get(network)
     if (own === undefined) {
       own = new Map()
-      this.#waiting.set(network, own)
+      this.#pending.set(network, own)
     }
-    own.set(keyOf(socket), { since: this.#room.ticks(), destroy: () => socket.destroy() })
+    own.set(keyOf(socket), { since: this.#options.ticks(), destroy: () => socket.destroy() })
     this.#count++
     return true
   }
 
   /** Called when the connection has been admitted or is gone. May be called again. */
-  leave(socket: Ends): void {
+  remove(socket: SocketAddress): void {
     this.#remove(networkOf(socket.remoteAddress ?? ''), keyOf(socket))
   }
 
   /** Ends the oldest connection of an address if it may be ended (W2). */
-  #giveWay(network: string): boolean {
-    const [oldest] = this.#waiting.get(network) ?? []
+  #evictOldest(network: string): boolean {
+    const [oldest] = this.#pending.get(network) ?? []
     if (oldest === undefined) return false
-    const [key, waiting] = oldest
-    if (this.#room.ticks() - waiting.since < LIMITS.handshakeGivesWayMs) return false
+    const [key, peer] = oldest
+    if (this.#options.ticks() - peer.since < LIMITS.handshakeGivesWayMs) return false
     this.#remove(network, key)
-    waiting.destroy()
+    peer.destroy()
     return true
   }
 
   #remove(network: string, key: string): void {
-    const own = this.#waiting.get(network)
+    const own = this.#pending.get(network)
     if (own?.delete(key) !== true) return
     this.#count--
-    if (own.size === 0) this.#waiting.delete(network)
+    if (own.size === 0) this.#pending.delete(network)
   }
 
   #sizeOf(network: string): number {
-    return this.#waiting.get(network)?.size ?? 0
+    return this.#pending.get(network)?.size ?? 0
   }
 
-  #fullest(): string {
-    let fullest = ''
-    for (const network of this.#waiting.keys())
-      if (this.#sizeOf(network) > this.#sizeOf(fullest)) fullest = network
-    return fullest
+  #busiestNetwork(): string {
+    let busiest = ''
+    for (const network of this.#pending.keys())
+      if (this.#sizeOf(network) > this.#sizeOf(busiest)) busiest = network
+    return busiest
   }
 }
 
-const keyOf = ({ remoteAddress, remotePort, localPort }: Ends) =>
+const keyOf = ({ remoteAddress, remotePort, localPort }: SocketAddress) =>
   `${remoteAddress} ${remotePort} ${localPort}`

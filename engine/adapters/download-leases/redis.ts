@@ -1,6 +1,6 @@
-// Places for downloads that several processes share in Redis and measure by its clock. They are persisted like
-// everything else, so a Redis that restarts still knows all places in use.
-import type { DownloadPlaces, Place, PlacesLimits } from '../../ports/places.ts'
+// Leases for downloads that several processes share in Redis and measure by its clock. They are persisted like everything
+// else, so a Redis that restarts still knows all leases that are held.
+import type { DownloadLease, DownloadLeaseLimits, DownloadLeases } from '../../ports/download-leases.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
 /** Keys: `places` (streams by expiry) and `place-readers` (number of streams per reader). The name of a stream is its
@@ -17,7 +17,7 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', streams, '-inf', now)) do drop(member) end
 `
 /** Arguments: 4 reader, 5 stream, 6 time for which it is held, 7 bound on streams per reader, 8 bound on readers. */
-const ENTER = redisScript(`${SHARED}
+const ACQUIRE = redisScript(`${SHARED}
 local reader, member = ARGV[4], ARGV[4] .. '\\n' .. ARGV[5]
 local own = tonumber(redis.call('HGET', readers, reader) or 0)
 if own >= tonumber(ARGV[7]) then return 'reader' end
@@ -27,7 +27,7 @@ redis.call('HINCRBY', readers, reader, 1)
 return 'taken'
 `)
 /** Arguments: 4 time for which they are held, then the streams. */
-const KEEP = redisScript(`${SHARED}
+const RENEW = redisScript(`${SHARED}
 local found = {}
 for i = 5, #ARGV do
   found[#found + 1] = redis.call('ZSCORE', streams, ARGV[i]) and 1 or 0
@@ -35,35 +35,35 @@ for i = 5, #ARGV do
 end
 return found
 `)
-const LEAVE = redisScript(`${SHARED}
+const RELEASE = redisScript(`${SHARED}
 drop(ARGV[4])
 return 0
 `)
 
-/** More than the difference of any two clocks over the time for which a place is held. */
+/** More than the difference of any two clocks over the time for which a lease is held. */
 const MARGIN_MS = 1_000
 
 /** The caller closes the link. */
-export function openRedisPlaces(link: RedisLink, limits: PlacesLimits): DownloadPlaces {
+export function openRedisDownloadLeases(link: RedisLink, limits: DownloadLeaseLimits): DownloadLeases {
   const { heldMs, readersMax, streamsPerReaderMax } = limits
   const expiryMs = heldMs + MARGIN_MS
   return {
     heldMs,
-    async enter({ reader, stream }) {
-      const answer = String(
-        await link.run(ENTER, [reader, stream, expiryMs, streamsPerReaderMax, readersMax]),
+    async acquire({ reader, stream }) {
+      const outcome = String(
+        await link.run(ACQUIRE, [reader, stream, expiryMs, streamsPerReaderMax, readersMax]),
       )
-      return answer === 'reader' || answer === 'busy' ? answer : 'taken'
+      return outcome === 'reader' || outcome === 'busy' ? outcome : 'taken'
     },
-    async keep(places) {
+    async renew(leases) {
       // The script returns this type.
-      const found = (await link.run(KEEP, [expiryMs, ...places.map(nameOf)])) as readonly number[]
-      return found.map((isHeld) => isHeld === 1)
+      const held = (await link.run(RENEW, [expiryMs, ...leases.map(memberOf)])) as readonly number[]
+      return held.map((isHeld) => isHeld === 1)
     },
-    async leave(place) {
-      await link.run(LEAVE, [nameOf(place)])
+    async release(lease) {
+      await link.run(RELEASE, [memberOf(lease)])
     },
   }
 }
 
-const nameOf = ({ reader, stream }: Place) => `${reader}\n${stream}`
+const memberOf = ({ reader, stream }: DownloadLease) => `${reader}\n${stream}`

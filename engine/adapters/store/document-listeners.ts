@@ -1,7 +1,7 @@
 // Tells listeners which documents were written.
 import type { DocumentListener } from '../../ports/documents.ts'
 
-export class DocumentNews {
+export class DocumentListeners {
   readonly #listeners = new Set<DocumentListener>()
 
   onWritten(listener: DocumentListener): () => void {

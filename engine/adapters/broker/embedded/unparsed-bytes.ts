@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 const EMPTY = Buffer.alloc(0)
 const SIZE_START = 4 * 1024
 
-export class Carry {
+export class UnparsedBytes {
   #bytes: Buffer = EMPTY
   #length = 0
   #needed = 0

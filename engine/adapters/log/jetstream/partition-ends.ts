@@ -6,11 +6,11 @@
 import { LIMITS } from '../../../limits.ts'
 import type { Positions } from '../../../ports/log.ts'
 
-export class LogEnds {
+export class PartitionEnds {
   #ends: readonly number[]
   #knownUpTo: number
   #lastSeq: number
-  #askedAt = Number.NEGATIVE_INFINITY
+  #requestedAt = Number.NEGATIVE_INFINITY
 
   /** The messages in the stream at this point may belong to any partition. */
   constructor(lastSeq: number) {
@@ -37,17 +37,17 @@ export class LogEnds {
   }
 
   /** The stream ended at `lastSeq` when it was asked, at `askedAt` in `performance.now` time. */
-  looked(lastSeq: number, askedAt: number): void {
+  noteStreamEnd(lastSeq: number, requestedAt: number): void {
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq)
-    this.#askedAt = Math.max(this.#askedAt, askedAt)
+    this.#requestedAt = Math.max(this.#requestedAt, requestedAt)
   }
 
   isTrusted(): boolean {
-    return performance.now() - this.#askedAt <= LIMITS.logLookTrustedMs
+    return performance.now() - this.#requestedAt <= LIMITS.logLookTrustedMs
   }
 
   /** The message `seq` is in the stream and has entries of these partitions. */
-  learn(seq: number, partitions: readonly number[]): void {
+  noteMessage(seq: number, partitions: readonly number[]): void {
     this.#lastSeq = Math.max(this.#lastSeq, seq)
     if (seq === this.#knownUpTo + 1) this.#knownUpTo = seq
     if (!partitions.some((p) => this.of(p) < seq)) return

@@ -6,13 +6,13 @@ import type { Durability } from '../../../ports/log.ts'
 
 /** Moves aside (`….torn`) a log that a power cut may have torn. Its unprocessed messages are lost, as durability
  *  `process` allows. Records and rows are stored elsewhere. */
-export function setAsideIfTorn(
+export function quarantineIfTorn(
   path: string,
   durability: Durability,
   boot: string | undefined = bootId(),
 ): void {
-  const marked = readText(`${path}.unsynced`)
-  if (marked !== undefined && boot !== undefined && marked !== boot) {
+  const markedBoot = readText(`${path}.unsynced`)
+  if (markedBoot !== undefined && boot !== undefined && markedBoot !== boot) {
     rmSync(`${path}.torn`, { recursive: true, force: true })
     renameSync(path, `${path}.torn`)
   }
@@ -21,7 +21,7 @@ export function setAsideIfTorn(
 }
 
 /** Removes the marker after an orderly stop: the operating system has all the data and the time to write it. */
-export function clearMark(path: string): void {
+export function removeMarker(path: string): void {
   rmSync(`${path}.unsynced`, { force: true })
 }
 

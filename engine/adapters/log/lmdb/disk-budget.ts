@@ -3,7 +3,7 @@
 import { statfsSync } from 'node:fs'
 import { LIMITS } from '../../../limits.ts'
 
-export interface DiskRoom {
+export interface DiskBudget {
   /** Files are removed as a whole, so a file must be a small part of the disk. */
   readonly segmentBytes: number
   /** Free space that an append leaves to store and ClickHouse. */
@@ -13,7 +13,7 @@ export interface DiskRoom {
 }
 
 /** `directory` has to exist. */
-export function diskRoom(directory: string): DiskRoom {
+export function diskBudget(directory: string): DiskBudget {
   const { blocks, bsize } = statfsSync(directory)
   const total = blocks * bsize
   const segmentBytes = Math.min(LIMITS.logSegmentBytes, total / 32)

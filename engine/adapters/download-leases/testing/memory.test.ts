@@ -1,12 +1,12 @@
 import { placesContract } from './contract.ts'
-import { MemoryPlaces } from './memory.ts'
+import { MemoryDownloadLeases } from './memory.ts'
 
 const clock = { at: 0, ticks: () => clock.at }
 
 placesContract({
   name: 'memory',
   open: async (limits) => {
-    const places = new MemoryPlaces(clock, limits)
+    const places = new MemoryDownloadLeases(clock, limits)
     return [places, places]
   },
   pass: async (heldMs) => {

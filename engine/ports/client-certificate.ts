@@ -12,7 +12,7 @@ export interface Revocations {
   isRevoked(serial: string): boolean
 }
 
-export interface ShownCertificate extends PeerCertificate {
+export interface ClientCertificate extends PeerCertificate {
   readonly serial: string
 }
 
@@ -24,22 +24,24 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 /** Judges the certificate as of `now`. Undefined if the peer presented none. */
-export function shownCertificate(
+export function readClientCertificate(
   socket: TLSSocket,
   { tls, now }: { readonly tls: Revocations; readonly now: Millis },
-): ShownCertificate | undefined {
-  const shown = socket.getPeerCertificate()
+): ClientCertificate | undefined {
+  const certificate = socket.getPeerCertificate()
   // Node returns an empty object if there is no certificate, contrary to its type.
-  if (shown?.serialNumber === undefined) return undefined
-  const { serialNumber: serial } = shown
+  if (certificate?.serialNumber === undefined) return undefined
+  const { serialNumber: serial } = certificate
   // With several common names, none is used.
-  const commonName: unknown = shown.subject.CN
-  const expiresAt = Millis(Date.parse(shown.valid_to))
+  const commonName: unknown = certificate.subject.CN
+  const expiresAt = Millis(Date.parse(certificate.valid_to))
   const about = { serial, expiresAt, commonName: typeof commonName === 'string' ? commonName : '' }
   return {
     ...about,
     fault:
-      faultOf(socket) ?? purpose(shown) ?? (tls.isRevoked(serial) ? 'was revoked' : expiry(expiresAt, now)),
+      faultOf(socket) ??
+      purpose(certificate) ??
+      (tls.isRevoked(serial) ? 'was revoked' : expiry(expiresAt, now)),
   }
 }
 

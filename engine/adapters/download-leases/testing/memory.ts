@@ -1,22 +1,22 @@
-// For tests: places that several nodes of one process share.
+// For tests: leases that several nodes of one process share.
 import type { Clock } from '../../../ports/clock.ts'
-import type { DownloadPlaces, Place, PlacesLimits } from '../../../ports/places.ts'
+import type { DownloadLease, DownloadLeaseLimits, DownloadLeases } from '../../../ports/download-leases.ts'
 
-export class MemoryPlaces implements DownloadPlaces {
+export class MemoryDownloadLeases implements DownloadLeases {
   readonly heldMs: number
   readonly #clock: Pick<Clock, 'ticks'>
-  readonly #limits: PlacesLimits
+  readonly #limits: DownloadLeaseLimits
   readonly #held = new Map<string, { readonly reader: string; readonly until: number }>()
 
-  constructor(clock: Pick<Clock, 'ticks'>, limits: PlacesLimits) {
+  constructor(clock: Pick<Clock, 'ticks'>, limits: DownloadLeaseLimits) {
     this.#clock = clock
     this.#limits = limits
     this.heldMs = limits.heldMs
   }
 
-  async enter({ reader, stream }: Place): Promise<'taken' | 'reader' | 'busy'> {
+  async acquire({ reader, stream }: DownloadLease): Promise<'taken' | 'reader' | 'busy'> {
     this.#forget()
-    const readers = [...this.#held.values()].map((place) => place.reader)
+    const readers = [...this.#held.values()].map((lease) => lease.reader)
     const own = readers.filter((each) => each === reader).length
     if (own >= this.#limits.streamsPerReaderMax) return 'reader'
     if (own === 0 && new Set(readers).size >= this.#limits.readersMax) return 'busy'
@@ -24,16 +24,16 @@ export class MemoryPlaces implements DownloadPlaces {
     return 'taken'
   }
 
-  async keep(places: readonly Place[]): Promise<readonly boolean[]> {
+  async renew(leases: readonly DownloadLease[]): Promise<readonly boolean[]> {
     this.#forget()
-    return places.map(({ reader, stream }) => {
+    return leases.map(({ reader, stream }) => {
       if (!this.#held.has(stream)) return false
       this.#held.set(stream, { reader, until: this.#clock.ticks() + this.heldMs })
       return true
     })
   }
 
-  async leave({ stream }: Place): Promise<void> {
+  async release({ stream }: DownloadLease): Promise<void> {
     this.#held.delete(stream)
   }
 

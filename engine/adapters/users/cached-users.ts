@@ -24,21 +24,21 @@ import type { Directory, UserChange } from './directory.ts'
 export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
 /** What this process needs to know of the writes of other processes. */
-type Others = Pick<Users, 'isUp' | 'catchUp' | 'freshen'>
-const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {}, freshen: () => undefined }
+type ReplicaSync = Pick<Users, 'isUp' | 'catchUp' | 'freshen'>
+const SINGLE_PROCESS: ReplicaSync = { isUp: () => true, catchUp: async () => {}, freshen: () => undefined }
 
 class OvertakenEdit extends Error {}
 
-export class HeldUsers implements Users {
+export class CachedUsers implements Users {
   readonly #directory: Directory
   readonly #writeUsers: WriteUsers
-  readonly #others: Others
-  #lastTurn: Promise<unknown> = Promise.resolve()
+  readonly #sync: ReplicaSync
+  #lastStep: Promise<unknown> = Promise.resolve()
 
-  constructor(directory: Directory, write: WriteUsers, others: Others = NO_OTHERS) {
+  constructor(directory: Directory, write: WriteUsers, sync: ReplicaSync = SINGLE_PROCESS) {
     this.#directory = directory
     this.#writeUsers = write
-    this.#others = others
+    this.#sync = sync
   }
 
   onChange(listener: UserListener): () => void {
@@ -46,15 +46,15 @@ export class HeldUsers implements Users {
   }
 
   isUp(): boolean {
-    return this.#others.isUp()
+    return this.#sync.isUp()
   }
 
   catchUp(): Promise<void> {
-    return this.#others.catchUp()
+    return this.#sync.catchUp()
   }
 
   freshen(): Promise<void> | undefined {
-    return this.#others.freshen()
+    return this.#sync.freshen()
   }
 
   get(id: UserId): User | undefined {
@@ -74,8 +74,8 @@ export class HeldUsers implements Users {
   }
 
   add(user: User, { onlyIfNone = false } = {}): Promise<AddUserResult> {
-    return this.#inTurn(async () => {
-      const added = this.#directory.mayAdd(user, onlyIfNone)
+    return this.#runExclusive(async () => {
+      const added = this.#directory.checkAdd(user, onlyIfNone)
       if (added !== 'added') return added
       await this.#write([{ kind: 'user', key: user.id, value: user }])
       return added
@@ -83,10 +83,10 @@ export class HeldUsers implements Users {
   }
 
   edit(id: UserId, change: (user: User) => User): Promise<EditUserResult> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.get(id)
       if (before === undefined) return UNKNOWN
-      const edited = this.#directory.mayEdit(before, change(before))
+      const edited = this.#directory.checkEdit(before, change(before))
       if (edited.kind === 'kept' || edited.user === before) return edited
       await this.#write([{ kind: 'user', key: id, value: edited.user }])
       return edited
@@ -94,14 +94,14 @@ export class HeldUsers implements Users {
   }
 
   remove(id: UserId): Promise<EditUserResult> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.get(id)
       if (before === undefined) return UNKNOWN
-      const edited = this.#directory.mayEdit(before, undefined)
+      const edited = this.#directory.checkEdit(before, undefined)
       if (edited.kind === 'kept') return edited
       const hashes = this.#directory.grants.hashesOf({ userId: id })
-      const belongings = this.#belongings((owner) => owner === id)
-      await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes), ...belongings])
+      const owned = this.#removalsOwnedBy((owner) => owner === id)
+      await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes), ...owned])
       return edited
     })
   }
@@ -120,14 +120,14 @@ export class HeldUsers implements Users {
   }
 
   putGrant(grant: RefreshGrant): Promise<void> {
-    return this.#inTurn(() => this.#putGrants([grant], grant))
+    return this.#runExclusive(() => this.#putGrants([grant], grant))
   }
 
   editGrant(
     tokenHash: string,
     change: (grant: RefreshGrant) => { readonly grant: RefreshGrant; readonly successor?: RefreshGrant },
   ): Promise<RefreshGrant | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.getGrant(tokenHash)
       if (before === undefined) return undefined
       const { grant, successor } = change(before)
@@ -138,7 +138,7 @@ export class HeldUsers implements Users {
   }
 
   dropFamily(family: string): Promise<void> {
-    return this.#inTurn(() => this.#write(grantRemovals(this.#directory.grants.hashesOf({ family }))))
+    return this.#runExclusive(() => this.#write(grantRemovals(this.#directory.grants.hashesOf({ family }))))
   }
 
   getKey(id: UserId): ApiKey | undefined {
@@ -150,7 +150,7 @@ export class HeldUsers implements Users {
   }
 
   addKey(key: ApiKey): Promise<'added' | 'full'> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (this.#directory.keys.size >= LIMITS.apiKeysMax) return 'full'
       await this.#putKey(key)
       return 'added'
@@ -158,7 +158,7 @@ export class HeldUsers implements Users {
   }
 
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.getKey(id)
       const after = before && change(before)
       if (after !== undefined && after !== before) await this.#putKey(after)
@@ -166,7 +166,7 @@ export class HeldUsers implements Users {
   }
 
   removeKey(id: UserId): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (this.getKey(id) === undefined) return false
       await this.#write([{ kind: 'api_key', key: id }])
       return true
@@ -182,7 +182,7 @@ export class HeldUsers implements Users {
   }
 
   addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (this.#directory.provisioningKeys.size >= LIMITS.provisioningKeysMax) return 'full'
       await this.#write([{ kind: 'provisioning_key', key: key.id, value: key }])
       return 'added'
@@ -193,7 +193,7 @@ export class HeldUsers implements Users {
     id: UserId,
     change: (key: ProvisioningKey) => ProvisioningKey,
   ): Promise<ProvisioningKey | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.getProvisioningKey(id)
       const after = before && change(before)
       if (after !== undefined && after !== before)
@@ -203,7 +203,7 @@ export class HeldUsers implements Users {
   }
 
   removeProvisioningKey(id: UserId): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (this.getProvisioningKey(id) === undefined) return false
       await this.#write([{ kind: 'provisioning_key', key: id }])
       return true
@@ -219,7 +219,7 @@ export class HeldUsers implements Users {
   }
 
   addView(view: SavedView): Promise<'added' | 'full'> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const own = this.listViews().filter(({ owner }) => owner === view.owner)
       if (own.length >= LIMITS.viewsPerUserMax || this.#directory.views.size >= LIMITS.viewsMax) return 'full'
       await this.#write([{ kind: 'view', key: view.id, value: view }])
@@ -228,7 +228,7 @@ export class HeldUsers implements Users {
   }
 
   editView(id: string, change: (view: SavedView) => SavedView): Promise<SavedView | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const before = this.getView(id)
       const after = before && change(before)
       if (after !== undefined && after !== before)
@@ -238,7 +238,7 @@ export class HeldUsers implements Users {
   }
 
   removeView(id: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (this.getView(id) === undefined) return false
       await this.#write([{ kind: 'view', key: id }])
       return true
@@ -250,7 +250,7 @@ export class HeldUsers implements Users {
   }
 
   putPreferences(id: UserId, preferences: JsonObject): Promise<'put' | 'full'> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const { size } = this.#directory.preferences
       if (this.getPreferences(id) === undefined && size >= LIMITS.preferencesMax) return 'full'
       await this.#write([{ kind: 'preferences', key: id, value: preferences }])
@@ -262,23 +262,23 @@ export class HeldUsers implements Users {
     { users, keys, provisioningKeys = this.listProvisioningKeys() }: AllUsers,
     { onlyIfNone = false } = {},
   ): Promise<'replaced' | 'not_empty' | 'full'> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       if (onlyIfNone && (this.count() > 0 || this.listKeys().length > 0)) return 'not_empty'
       if (users.length > LIMITS.usersMax || keys.length > LIMITS.apiKeysMax) return 'full'
       if (provisioningKeys.length > LIMITS.provisioningKeysMax) return 'full'
       const kept = new Set([...users, ...keys, ...provisioningKeys].map(({ id }) => id))
-      const isGone = ({ id }: { readonly id: UserId }) => !kept.has(id)
+      const isRemoved = ({ id }: { readonly id: UserId }) => !kept.has(id)
       await this.#write([
         ...grantRemovals(this.#directory.grants.hashes()),
-        ...this.#belongings((owner) => !kept.has(owner)),
+        ...this.#removalsOwnedBy((owner) => !kept.has(owner)),
         ...this.list()
-          .filter(isGone)
+          .filter(isRemoved)
           .map(({ id }) => ({ kind: 'user', key: id }) as const),
         ...this.listKeys()
-          .filter(isGone)
+          .filter(isRemoved)
           .map(({ id }) => ({ kind: 'api_key', key: id }) as const),
         ...this.listProvisioningKeys()
-          .filter(isGone)
+          .filter(isRemoved)
           .map(({ id }) => ({ kind: 'provisioning_key', key: id }) as const),
         ...users.map((value) => ({ kind: 'user', key: value.id, value }) as const),
         ...keys.map((value) => ({ kind: 'api_key', key: value.id, value }) as const),
@@ -288,15 +288,15 @@ export class HeldUsers implements Users {
     })
   }
 
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+  #runExclusive<T>(step: () => Promise<T>): Promise<T> {
     const run = async () => {
       // Otherwise a step that writes nothing would be decided on an outdated state.
-      await this.#others.catchUp()
-      return await untilFirst(step)
+      await this.#sync.catchUp()
+      return await retryIfOvertaken(step)
     }
     // A failed step was reported to its caller and does not affect the next one.
-    const turn = this.#lastTurn.then(run, run)
-    this.#lastTurn = turn
+    const turn = this.#lastStep.then(run, run)
+    this.#lastStep = turn
     return turn
   }
 
@@ -312,12 +312,12 @@ export class HeldUsers implements Users {
   }
 
   /** Removals of what belongs to these users. A shared view stays, because others use it. */
-  #belongings(isGone: (owner: UserId) => boolean): readonly UserChange[] {
-    const views = this.listViews().filter(({ owner, isShared }) => !isShared && isGone(owner))
-    const people = [...this.#directory.preferences.keys()].filter(isGone)
+  #removalsOwnedBy(isRemoved: (owner: UserId) => boolean): readonly UserChange[] {
+    const views = this.listViews().filter(({ owner, isShared }) => !isShared && isRemoved(owner))
+    const owners = [...this.#directory.preferences.keys()].filter(isRemoved)
     return [
       ...views.map(({ id }) => ({ kind: 'view', key: id }) as const),
-      ...people.map((key) => ({ kind: 'preferences', key }) as const),
+      ...owners.map((key) => ({ kind: 'preferences', key }) as const),
     ]
   }
 
@@ -326,7 +326,7 @@ export class HeldUsers implements Users {
   }
 }
 
-async function untilFirst<T>(step: () => Promise<T>): Promise<T> {
+async function retryIfOvertaken<T>(step: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await step()

@@ -10,33 +10,33 @@ export interface AnswerKey {
   readonly owner: string
 }
 
-export interface KeptAnswer extends AnswerKey {
+export interface StoredAnswer extends AnswerKey {
   /** Fingerprint of the request that was answered. */
   readonly fingerprint: string
   readonly keptUntil: Millis
   readonly sealed: Uint8Array
 }
 
-export type FoundAnswer =
-  | { readonly kind: 'kept'; readonly answer: KeptAnswer }
+export type AnswerLookup =
+  | { readonly kind: 'kept'; readonly answer: StoredAnswer }
   | { readonly kind: 'none' }
   /** There is no answer, and no space to keep one: the limit for all users or for this one is reached. */
   | { readonly kind: 'full' }
 
-export type BegunAnswer =
-  | Exclude<FoundAnswer, { readonly kind: 'none' }>
-  /** The caller may make the answer. Nobody else can begin it before `put`, `giveUp` or this time. */
+export type BeginResult =
+  | Exclude<AnswerLookup, { readonly kind: 'none' }>
+  /** The caller may make the answer. Nobody else can begin it before `put`, `abandon` or this time. */
   | { readonly kind: 'begun'; readonly until: Millis }
   /** Another caller is already working on this request. */
   | { readonly kind: 'running' }
 
-export interface KeptAnswers {
+export interface IdempotencyStore {
   /** Does not find answers that have expired. */
-  find(key: AnswerKey, now: Millis): Promise<FoundAnswer>
-  begin(key: AnswerKey, now: Millis): Promise<BegunAnswer>
+  find(key: AnswerKey, now: Millis): Promise<AnswerLookup>
+  begin(key: AnswerKey, now: Millis): Promise<BeginResult>
   /** Durable when resolved. Also removes expired answers, and the owner's oldest ones beyond their share. */
-  put(answer: KeptAnswer, now: Millis): Promise<void>
+  put(answer: StoredAnswer, now: Millis): Promise<void>
   /** Releases the request begun with this `until`. Never rejects: a request that cannot be released now expires at that
    *  time. */
-  giveUp(id: string, until: Millis): Promise<void>
+  abandon(id: string, until: Millis): Promise<void>
 }

@@ -2,7 +2,7 @@
 import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'
 
-export class PartingPeers {
+export class ClosingPeers {
   /** Monotonic milliseconds until which each may take its last bytes. */
   readonly #until = new Map<Peer, number>()
   readonly #ticks: () => number
@@ -11,7 +11,7 @@ export class PartingPeers {
     this.#ticks = ticks
   }
 
-  part(peer: Peer, lastBytes: Uint8Array): void {
+  closeWith(peer: Peer, lastBytes: Uint8Array): void {
     if (peer.destroyed) return
     this.#until.set(peer, this.#ticks() + LIMITS.refusedSocketMsMax)
     // Further bytes from the peer are read and dropped: unread ones would reset the connection before these arrive.
@@ -19,7 +19,7 @@ export class PartingPeers {
     peer.end(lastBytes)
   }
 
-  gone(peer: Peer): void {
+  remove(peer: Peer): void {
     this.#until.delete(peer)
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { REDIS_SERVER, RedisServer } from '../redis/testing/redis-server.ts'
-import { openRedisPlaces } from './redis.ts'
+import { openRedisDownloadLeases } from './redis.ts'
 import { placesContract } from './testing/contract.ts'
 
 /** The adapter holds places for a second longer, so that clocks may differ. */
@@ -25,7 +25,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     open: async (limits) => {
       const prefix = `p${count++}`
       const [one, other] = [await server.link({ prefix }), await server.link({ prefix })]
-      return [openRedisPlaces(one, limits), openRedisPlaces(other, limits)]
+      return [openRedisDownloadLeases(one, limits), openRedisDownloadLeases(other, limits)]
     },
     pass: async (heldMs) => {
       for (const end = (await redisMs()) + heldMs + LONGER_MS; (await redisMs()) <= end; ) await sleep(20)
@@ -36,14 +36,14 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     const alone = await RedisServer.start()
     const limits = { readersMax: 1, streamsPerReaderMax: 1, heldMs: 600_000 }
     const a = { reader: 'a', stream: '1' }
-    const open = async () => openRedisPlaces(await alone.link({ prefix: 'kill' }), limits)
-    await (await open()).enter(a)
+    const open = async () => openRedisDownloadLeases(await alone.link({ prefix: 'kill' }), limits)
+    await (await open()).acquire(a)
     await alone.kill()
     await alone.start()
     const places = await open()
-    expect(await places.enter({ reader: 'b', stream: '2' })).toBe('busy')
-    expect(await places.keep([a])).toEqual([true])
-    await places.leave(a)
+    expect(await places.acquire({ reader: 'b', stream: '2' })).toBe('busy')
+    expect(await places.renew([a])).toEqual([true])
+    await places.release(a)
     expect(await alone.run((redis) => redis.keys('*place*'))).toEqual([])
     await alone.stop()
   })

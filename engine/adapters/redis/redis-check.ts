@@ -24,8 +24,8 @@ export async function checkRedisServer(redis: Redis): Promise<void> {
 /** Undefined if the provider forbids the question. */
 async function configOf(redis: Redis, name: string): Promise<string | undefined> {
   try {
-    const found: unknown = await redis.config('GET', name)
-    return Array.isArray(found) ? String(found[1]) : undefined
+    const reply: unknown = await redis.config('GET', name)
+    return Array.isArray(reply) ? String(reply[1]) : undefined
   } catch (error) {
     if (error instanceof Error && /^(ERR unknown command|NOPERM)/i.test(error.message)) return undefined
     throw error
@@ -41,6 +41,9 @@ function readInfo(text: string): ReadonlyMap<string, string> {
   )
 }
 
-function refuse(why: string): never {
-  throw new Fault('STORE_UNAVAILABLE', { retryable: false, message: `the Redis of FLEET_REDIS_URL ${why}` })
+function refuse(problem: string): never {
+  throw new Fault('STORE_UNAVAILABLE', {
+    retryable: false,
+    message: `the Redis of FLEET_REDIS_URL ${problem}`,
+  })
 }

@@ -4,7 +4,7 @@ import { CONNACK } from '../../../ports/broker.ts'
 import { openStage, type Stage } from '../testing/embedded-broker.ts'
 import { until } from '../testing/fake-host.ts'
 import { RawDevice } from '../testing/raw-device.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { PendingConnections } from './pending-connections.ts'
 
 const PER_ADDRESS = 3
 
@@ -25,10 +25,10 @@ class Peer {
 function openRoom() {
   let now = 0
   let port = 0
-  const room = new WaitingRoom({ max: 8, perAddressMax: PER_ADDRESS, ticks: () => now })
+  const room = new PendingConnections({ max: 8, perAddressMax: PER_ADDRESS, ticks: () => now })
   const come = (address: string) => {
     const peer = new Peer(address, ++port)
-    return { peer, isIn: room.enter(peer) }
+    return { peer, isIn: room.add(peer) }
   }
   return { room, come, pass: (ms: number) => (now += ms) }
 }
@@ -58,8 +58,8 @@ describe('connections that wait to be let in', () => {
     const peers = Array.from({ length: PER_ADDRESS }, () => come('192.0.2.1').peer)
     const [peer] = peers
     if (peer === undefined) throw new Error('nobody waits')
-    room.leave(peer)
-    room.leave(peer)
+    room.remove(peer)
+    room.remove(peer)
     expect([come('192.0.2.1').isIn, come('192.0.2.1').isIn]).toEqual([true, false])
   })
 
