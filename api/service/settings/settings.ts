@@ -167,9 +167,9 @@ export function readSettings(
     }),
     logLevel: read.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
-  return read.wrong === undefined
+  return read.firstError === undefined
     ? { kind: 'settings', settings: Object.freeze(settings) }
-    : { kind: 'wrong', line: read.wrong }
+    : { kind: 'wrong', line: read.firstError }
 }
 
 function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSettings {
