@@ -29,7 +29,7 @@ test('a device has one place, however often it asks', () => {
   const once = takePlace(key(), asking('a'))
   expect([once.result.kind, once.key.taken]).toEqual(['taken', 1])
   const again = takePlace(once.key, asking('a'))
-  expect(again).toEqual({ key: once.key, taken: { kind: 'taken' } })
+  expect(again).toEqual({ key: once.key, result: { kind: 'taken' } })
   expect(again.key).toBe(once.key)
 })
 
@@ -37,7 +37,7 @@ test('a key without free places gives no further one, but keeps those that it ga
   const one = takePlace(key({ devicesMax: 1 }), asking('a'))
   expect(takePlace(one.key, asking('b'))).toMatchObject({
     key: { taken: 1 },
-    taken: { code: 'PROVISIONING_KEY_USED_UP', detail: { limit: 1 } },
+    result: { code: 'PROVISIONING_KEY_USED_UP', detail: { limit: 1 } },
   })
   expect(takePlace(one.key, asking('a')).result.kind).toBe('taken')
 })
@@ -74,7 +74,7 @@ test('the number of waiting devices is bounded', () => {
   const full = key({ devicesMax: 1e5, taken: claims.length, claims })
   expect(takePlace(full, asking('x'))).toEqual({
     key: full,
-    taken: expect.objectContaining({ code: 'LIMIT_REACHED' }),
+    result: expect.objectContaining({ code: 'LIMIT_REACHED' }),
   })
 })
 
