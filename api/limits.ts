@@ -31,7 +31,7 @@ export const API_LIMITS = {
   downloadPlaceEveryMs: 5_000,
   /** A reader that takes nothing for this long is cut. */
   downloadSilenceMs: 60_000,
-  /** Interval at which streams report progress and check whether they were called off. */
+  /** Interval at which streams report progress and check whether they were withdrawn. */
   downloadLookMs: 1_000,
   downloadPieceBytesMin: 32 * KIB,
   downloadPieceBytesMax: 512 * KIB,

@@ -15,9 +15,9 @@ import { hashingBusy, type Passwords } from './passwords.ts'
 export type EditedUser = { readonly kind: 'edited'; readonly user: User } | Refusal
 
 export interface AccountEdits {
-  edit(id: UserId, wish: EditUserBody, by: UserId): Promise<EditedUser>
+  edit(id: UserId, body: EditUserBody, by: UserId): Promise<EditedUser>
   /** Sensitive changes need the current password, so that a thief of a token cannot make them. */
-  editOwn(id: UserId, wish: EditOwnBody): Promise<EditedUser>
+  editOwn(id: UserId, body: EditOwnBody): Promise<EditedUser>
   remove(id: UserId): Promise<EditedUser>
   /** Revokes every token and login of the user. */
   revoke(id: UserId): Promise<void>
@@ -34,18 +34,18 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
   async function change(id: UserId, toUser: (user: User) => User): Promise<EditedUser> {
     const edited = await users.edit(id, (before) => {
       const after = toUser(before)
-      return isRevoking(before, after) ? revoked(after, clock.now()) : after
+      return isRevoking(before, after) ? withTokensRevoked(after, clock.now()) : after
     })
-    return answerOf(edited)
+    return toResult(edited)
   }
 
   async function withHash(
     wanted: Change,
     password: string | undefined,
-    who: string,
+    caller: string,
   ): Promise<Change | 'busy'> {
     if (password === undefined) return wanted
-    const passwordHash = await passwords.hash(password, who)
+    const passwordHash = await passwords.hash(password, caller)
     return passwordHash === 'busy' ? 'busy' : { ...wanted, passwordHash }
   }
 
@@ -53,20 +53,20 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
     async edit(id, { role, groups, disabled, ...body }, by) {
       await users.catchUp()
       const user = users.get(id)
-      if (user === undefined) return noSuchUser()
+      if (user === undefined) return userNotFound()
       const unfit = refuseUnfit(body, user)
       if (unfit !== undefined) return unfit
       const wanted = await withHash({ ...profileOf(body), role, groups, disabled }, body.password, by)
-      return wanted === 'busy' ? hashingBusy() : await change(id, (user) => changed(user, wanted))
+      return wanted === 'busy' ? hashingBusy() : await change(id, (user) => applyChange(user, wanted))
     },
 
-    async editOwn(id, { current_password: shown, ...body }) {
+    async editOwn(id, { current_password: presented, ...body }) {
       const user = users.get(id)
-      if (user === undefined) return noSuchUser()
+      if (user === undefined) return userNotFound()
       const unfit = refuseUnfit(body, user)
       if (unfit !== undefined) return unfit
       const isSensitive = body.password !== undefined || body.email !== undefined
-      const refusal = isSensitive ? await refuseUnproven(options, user, shown) : undefined
+      const refusal = isSensitive ? await refuseUnproven(options, user, presented) : undefined
       if (refusal !== undefined) return refusal
       const wanted = await withHash(profileOf(body), body.password, id)
       if (wanted === 'busy') return hashingBusy()
@@ -74,17 +74,17 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
       const edited = await change(id, (now) => {
         // The password may have changed while the old one was being verified.
         isProven = !isSensitive || now.passwordHash === user.passwordHash
-        return isProven ? changed(now, wanted) : now
+        return isProven ? applyChange(now, wanted) : now
       })
       return isProven ? edited : wrongPassword()
     },
 
     async remove(id) {
-      return answerOf(await users.remove(id))
+      return toResult(await users.remove(id))
     },
 
     async revoke(id) {
-      await users.edit(id, (user) => revoked(user, clock.now()))
+      await users.edit(id, (user) => withTokensRevoked(user, clock.now()))
     },
   }
 }
@@ -99,7 +99,7 @@ function profileOf({ name, email }: Pick<EditOwnBody, 'name' | 'email'>): Change
 }
 
 /** Returns the same record if nothing changes. */
-function changed(user: User, wanted: Change): User {
+function applyChange(user: User, wanted: Change): User {
   const after: User = {
     ...user,
     role: wanted.role ?? user.role,
@@ -122,16 +122,16 @@ function isRevoking(before: User, after: User): boolean {
 }
 
 /** A time later than that of every token issued so far, including those of this millisecond. */
-function revoked(user: User, now: Millis): User {
+function withTokensRevoked(user: User, now: Millis): User {
   return { ...user, tokensValidFrom: Millis(Math.max(now, user.tokensValidFrom) + 1) }
 }
 
 async function refuseUnproven(
   { passwords, limiter }: AccountEditsOptions,
   user: User,
-  shown: string | undefined,
+  presented: string | undefined,
 ): Promise<Refusal | undefined> {
-  if (shown === undefined)
+  if (presented === undefined)
     return invalid('/current_password', {
       code: 'REQUIRED',
       message: 'is needed to change password or e-mail',
@@ -140,8 +140,8 @@ async function refuseUnproven(
   const attempt = { from: 'own', account: `own ${user.id}` }
   const limited = limiter.refuse(attempt)
   if (limited !== undefined) return limited
-  const isRight = await passwords.verify(shown, user.passwordHash, user.id)
-  if (isRight === true || isRight === 'busy') limiter.giveBack(attempt)
+  const isRight = await passwords.verify(presented, user.passwordHash, user.id)
+  if (isRight === true || isRight === 'busy') limiter.refund(attempt)
   if (isRight === 'busy') return hashingBusy()
   if (!isRight) return wrongPassword()
   return undefined
@@ -155,14 +155,14 @@ function refuseUnfit(
   return password === undefined ? undefined : refuseCommon(password, normalEmail(email ?? user.email))
 }
 
-function answerOf(edited: EditUserResult): EditedUser {
+function toResult(edited: EditUserResult): EditedUser {
   if (edited.kind === 'edited') return edited
-  if (edited.why === 'unknown') return noSuchUser()
+  if (edited.why === 'unknown') return userNotFound()
   if (edited.why === 'email_taken')
     return refused('ALREADY_EXISTS', { message: 'there is a user with this e-mail' })
   return refused('LAST_ADMIN', { message: 'make another user an admin first' })
 }
 
-const noSuchUser = () => refused('NOT_FOUND', { message: 'no such user' })
+const userNotFound = () => refused('NOT_FOUND', { message: 'no such user' })
 const wrongPassword = () =>
   invalid('/current_password', { code: 'WRONG_PASSWORD', message: 'is not the password of this account' })

@@ -40,7 +40,7 @@ export interface Accounts extends AccountEdits {
     readonly browser?: RefreshGrant['browser']
   }): Promise<OpenedLogin | Refusal>
   /** Logs in the user of a ticket. */
-  enter(
+  loginWithTicket(
     proven: Extract<Authentication, { readonly kind: 'user' }>,
     about: { readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
   ): Promise<OpenedLogin | Refusal>
@@ -63,7 +63,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const email = normalEmail(body.email)
       const unfit = refuseCommon(body.password, email)
       if (unfit !== undefined) return unfit
-      if (users.getByEmail(email) !== undefined) return notAdded('email_taken')
+      if (users.getByEmail(email) !== undefined) return registrationRefusal('email_taken')
       // An admin may register many users in a row, and so may programs of this machine.
       const isLimited = role.by === undefined && !registrant.isLocal
       const limited = isLimited ? limiter.refuseHash(networkOf(registrant.ip)) : undefined
@@ -72,7 +72,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (passwordHash === 'busy') return hashingBusy()
       const user = newUser(options, { ...body, email, role: role.role, passwordHash })
       const added = await users.add(user, { onlyIfNone: role.onlyIfNone })
-      return added === 'added' ? { kind: 'registered', user } : notAdded(added)
+      return added === 'added' ? { kind: 'registered', user } : registrationRefusal(added)
     },
 
     async login({ email, password, from, isLocal, browser }) {
@@ -85,7 +85,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const user = users.getByEmail(normalEmail(email))
       const isRight = await passwords.verify(password, user?.passwordHash, attempt.from)
       if (isRight === 'busy') {
-        limiter.giveBack(attempt)
+        limiter.refund(attempt)
         return hashingBusy()
       }
       const proven =
@@ -93,11 +93,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
           ? await noteLogin(options, user.id, (now) => now.passwordHash === user.passwordHash)
           : undefined
       if (proven === undefined) return refused('INVALID_CREDENTIALS')
-      limiter.entered(attempt)
+      limiter.succeeded(attempt)
       return await logins.open(proven.user, { at: proven.at, from, browser })
     },
 
-    async enter({ user, current }, about) {
+    async loginWithTicket({ user, current }, about) {
       const proven = await noteLogin(options, user.id, () => current() !== undefined)
       if (proven === undefined)
         return refused('UNAUTHENTICATED', {
@@ -156,14 +156,14 @@ async function roleOfNewUser(
   if (registration === 'open' && isLocal) return { kind: 'role', role, onlyIfNone: false, by: undefined }
   if (registration === 'bootstrap' && users.count() === 0)
     return { kind: 'role', role: 'admin', onlyIfNone: true, by: undefined }
-  const known = await authenticate()
-  if (known?.kind === 'refused') return known
-  if (known?.user.role === 'admin') return { kind: 'role', role, onlyIfNone: false, by: known.user.id }
-  return registration === 'open' ? fromElsewhere() : notAdded('not_the_first')
+  const caller = await authenticate()
+  if (caller?.kind === 'refused') return caller
+  if (caller?.user.role === 'admin') return { kind: 'role', role, onlyIfNone: false, by: caller.user.id }
+  return registration === 'open' ? remoteRegistration() : registrationRefusal('not_the_first')
 }
 
 /** Without this check, anyone in the network, or a web page open on this machine, could create an admin. */
-const fromElsewhere = () =>
+const remoteRegistration = () =>
   refused('REGISTRATION_LOCKED', {
     message:
       'open registration is for requests from the machine itself; from elsewhere set FLEET_REGISTRATION=bootstrap, or have an admin register new users',
@@ -188,7 +188,7 @@ export function newUser(
   }
 }
 
-function notAdded(why: Exclude<AddUserResult, 'added'>): Refusal {
+function registrationRefusal(why: Exclude<AddUserResult, 'added'>): Refusal {
   if (why === 'not_the_first')
     return refused('REGISTRATION_LOCKED', { message: 'an admin has to register new users' })
   if (why === 'full')

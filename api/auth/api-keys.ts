@@ -8,7 +8,7 @@ import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { Caller } from './caller.ts'
-import { newSecret, readKey } from './key-secret.ts'
+import { newSecret, parseKey } from './key-secret.ts'
 
 export interface ApiKeys {
   create(
@@ -28,9 +28,9 @@ export interface ApiKeys {
   ): { readonly expiresAt: Millis | undefined; readonly current: () => Caller | undefined } | undefined
 }
 
-const SORT = { prefix: 'flk_', idPrefix: 'key_' } as const
+const KEY_FORMAT = { prefix: 'flk_', idPrefix: 'key_' } as const
 
-export const isApiKey = (token: string): boolean => token.startsWith(SORT.prefix)
+export const isApiKey = (token: string): boolean => token.startsWith(KEY_FORMAT.prefix)
 
 export function createApiKeys({
   users,
@@ -43,8 +43,8 @@ export function createApiKeys({
 }): ApiKeys {
   return {
     async create(about, by) {
-      const id = ids.next(SORT.idPrefix)
-      const { text, hash } = newSecret(SORT, id)
+      const id = ids.next(KEY_FORMAT.idPrefix)
+      const { text, hash } = newSecret(KEY_FORMAT, id)
       const key: ApiKey = {
         ...about,
         id: UserId(id),
@@ -64,10 +64,10 @@ export function createApiKeys({
     remove: (id) => users.removeKey(id),
 
     find(token) {
-      const shown = readKey(SORT, token)
-      const id = UserId(shown?.id ?? '')
+      const presented = parseKey(KEY_FORMAT, token)
+      const id = UserId(presented?.id ?? '')
       const key = users.getKey(id)
-      if (key === undefined || shown?.isOf(key.secretHash) !== true) return undefined
+      if (key === undefined || presented?.matches(key.secretHash) !== true) return undefined
       noteUse(users, key, clock.now())
       return { expiresAt: key.expiresAt, current: () => toCaller(users.getKey(id)) }
     },

@@ -4,8 +4,8 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Millis } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
+import { mapMaybeAsync } from '../map-maybe-async.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { whenThere } from '../when-there.ts'
 import { type ApiKeys, isApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import type { AccessClaims, Tokens, Verification } from './tokens.ts'
@@ -40,7 +40,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     if (issuedAt > Math.max(clock.now() + API_LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
-  const admitted = (
+  const admit = (
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
   ): Authentication | Promise<Authentication> => {
@@ -48,9 +48,9 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     const freshened = users.freshen()
     const user = freshened === undefined ? current() : undefined
     if (user !== undefined) return { kind: 'user', user, expiresAt, current }
-    return admittedLate(current, expiresAt, freshened)
+    return admitAfterCatchUp(current, expiresAt, freshened)
   }
-  const admittedLate = async (
+  const admitAfterCatchUp = async (
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
     freshened: Promise<void> | undefined,
@@ -65,22 +65,22 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     if (user === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
     return { kind: 'user', user, expiresAt, current }
   }
-  const byKey = async (token: string): Promise<Authentication> => {
+  const authenticateKey = async (token: string): Promise<Authentication> => {
     const key = apiKeys.find(token) ?? (await users.catchUp().then(() => apiKeys.find(token)))
     if (key === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
     if (key.expiresAt !== undefined && key.expiresAt <= clock.now())
       return refused('TOKEN_EXPIRED', { message: 'the API key has expired; ask an admin for another' })
-    return await admitted(key.current, key.expiresAt)
+    return await admit(key.current, key.expiresAt)
   }
-  const byClaims = (verified: Verification<AccessClaims>) => {
-    if (verified.kind === 'valid') return admitted(() => userOf(verified.claims), verified.claims.expiresAt)
+  const authenticateClaims = (verified: Verification<AccessClaims>) => {
+    if (verified.kind === 'valid') return admit(() => userOf(verified.claims), verified.claims.expiresAt)
     if (verified.why === 'expired')
       return refused('TOKEN_EXPIRED', { message: 'refresh it, or log in again' })
     return refused('UNAUTHENTICATED', { message: NOT_VALID })
   }
   return (token) => {
-    if (isApiKey(token)) return byKey(token)
-    return whenThere(tokens.verifyAccess(token), byClaims)
+    if (isApiKey(token)) return authenticateKey(token)
+    return mapMaybeAsync(tokens.verifyAccess(token), authenticateClaims)
   }
 }
 

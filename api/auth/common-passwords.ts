@@ -45,13 +45,14 @@ const REPEATED_CHARS = 32
 /** Refuses common passwords, the e-mail, and one repeated character. Letter case is ignored: it hardly hinders guessing. */
 export function refuseCommon(password: string, email: string): Refusal | undefined {
   const text = password.normalize('NFKC').toLowerCase()
-  if (COMMON.has(text)) return unfit('is one of the most common passwords')
-  if (text === email) return unfit('is the e-mail of the account')
-  if (text.length < REPEATED_CHARS && new Set(text).size === 1) return unfit('is one character over and over')
+  if (COMMON.has(text)) return commonPassword('is one of the most common passwords')
+  if (text === email) return commonPassword('is the e-mail of the account')
+  if (text.length < REPEATED_CHARS && new Set(text).size === 1)
+    return commonPassword('is one character over and over')
   return undefined
 }
 
-const unfit = (why: string) =>
+const commonPassword = (why: string) =>
   invalid('/password', {
     code: 'COMMON_PASSWORD',
     message: `${why} and would be guessed at once; take several words that do not belong together`,

@@ -5,7 +5,7 @@ import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
-import { lastsSecOf } from './device-renewal.ts'
+import { lifetimeSecOf } from './device-renewal.ts'
 import { isProvisioningKey } from './provisioning-keys.ts'
 import { admitWithKey, type MqttProvisioning } from './provisioning-mqtt.ts'
 import type { Tokens } from './tokens.ts'
@@ -47,9 +47,9 @@ export function createDeviceAdmission({
     if (deviceId === undefined) return denied('identifier', 'the client id must be the device id')
     const key = attempt.password && Buffer.from(attempt.password).toString('latin1')
     if (key !== undefined && isProvisioningKey(key)) {
-      const means = provisioning?.()
-      if (means === undefined) return denied('unavailable', 'the service is starting; try again')
-      return await admitWithKey(means, { key, deviceId, ip: attempt.ip })
+      const mqttProvisioning = provisioning?.()
+      if (mqttProvisioning === undefined) return denied('unavailable', 'the service is starting; try again')
+      return await admitWithKey(mqttProvisioning, { key, deviceId, ip: attempt.ip })
     }
     const rights = await rightsOf(deviceId, attempt)
     if (typeof rights === 'string') return denied('unauthorized', rights)
@@ -65,7 +65,7 @@ export function createDeviceAdmission({
       mayPublish: rights.mayPublish,
       maySubscribe: rights.maySubscribe,
       expiresAt: rights.expiresAt,
-      tokenSec: rights.issuedAt && lastsSecOf(rights.issuedAt, rights.expiresAt),
+      tokenSec: rights.issuedAt && lifetimeSecOf(rights.issuedAt, rights.expiresAt),
     }
   }
 }

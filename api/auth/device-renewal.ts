@@ -19,10 +19,10 @@ export type RenewalOutcome =
 /** Renews the token that the device presents. */
 export async function renewToken(
   { tokens, devices }: RenewalPorts,
-  shown: string,
+  presented: string,
   ttlSec: number | undefined,
 ): Promise<RenewalOutcome> {
-  const verified = await tokens.verifyDevice(shown)
+  const verified = await tokens.verifyDevice(presented)
   if (verified.kind === 'void') return { kind: 'void' }
   const { deviceId, issuedAt, expiresAt, mayPublish, maySubscribe } = verified.claims
   const device = devices.get(deviceId)
@@ -32,8 +32,8 @@ export async function renewToken(
     ...(mayPublish ? ['publish' as const] : []),
     ...(maySubscribe ? ['subscribe' as const] : []),
   ]
-  const tokenSec = boundedSec(ttlSec, lastsSecOf(issuedAt, expiresAt))
-  const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: tokenSec, scopes }
+  const lifetimeSec = boundedSec(ttlSec, lifetimeSecOf(issuedAt, expiresAt))
+  const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: lifetimeSec, scopes }
   return { kind: 'renewed', deviceId, issued: await tokens.issueDevice(about) }
 }
 
@@ -41,22 +41,22 @@ export async function renewToken(
 export function createTokenAnswers({
   tokens,
   devices,
-}: RenewalPorts): (wish: TokenRequest) => Promise<TokenAnswer | undefined> {
+}: RenewalPorts): (request: TokenRequest) => Promise<TokenAnswer | undefined> {
   return async ({ deviceId, ttlSec, tokenSec, issuedAt }) => {
     const device = devices.get(deviceId)
     if (device === undefined || device.status === 'decommissioned') return undefined
     if (issuedAt !== undefined && issuedAt < device.tokensValidFrom) return undefined
-    const most = tokenSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
-    const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: boundedSec(ttlSec, most) }
+    const secMax = tokenSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
+    const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: boundedSec(ttlSec, secMax) }
     const { token, expiresAt } = await tokens.issueDevice(about)
     return { mqtt_token: token, expires_at: toIso(expiresAt) }
   }
 }
 
-export function lastsSecOf(issuedAt: Millis, expiresAt: Millis): number {
+export function lifetimeSecOf(issuedAt: Millis, expiresAt: Millis): number {
   return Math.ceil((expiresAt - issuedAt) / 1000)
 }
 
-function boundedSec(wanted: number | undefined, most: number): number {
-  return Math.min(wanted ?? most, most)
+function boundedSec(wanted: number | undefined, secMax: number): number {
+  return Math.min(wanted ?? secMax, secMax)
 }

@@ -3,7 +3,7 @@
 // F1. The total length of all lines is bounded. When it is reached, the newest entry of the longest line makes room.
 import { API_LIMITS } from '../limits.ts'
 
-type Start = (turn: 'go' | 'busy') => void
+type Start = (outcome: 'go' | 'busy') => void
 
 export class FairQueue {
   #running = 0
@@ -11,28 +11,28 @@ export class FairQueue {
   /** The first line is served next. */
   readonly #lines = new Map<string, Start[]>()
 
-  async run<T>(who: string, work: () => Promise<T>): Promise<T | 'busy'> {
+  async run<T>(caller: string, work: () => Promise<T>): Promise<T | 'busy'> {
     if (this.#running < API_LIMITS.hashesAtOnceMax) this.#running++
     // The place is handed directly to the next in turn, so `#running` stays the same.
-    else if ((await this.#turnOf(who)) === 'busy') return 'busy'
+    else if ((await this.#waitInLine(caller)) === 'busy') return 'busy'
     try {
       return await work()
     } finally {
-      this.#pass()
+      this.#startNext()
     }
   }
 
-  async #turnOf(who: string): Promise<'go' | 'busy'> {
-    if (this.#waiting >= API_LIMITS.hashesWaitingMax && !this.#makeRoom(who)) return 'busy'
-    const line = this.#lines.get(who) ?? []
-    this.#lines.set(who, line)
+  async #waitInLine(caller: string): Promise<'go' | 'busy'> {
+    if (this.#waiting >= API_LIMITS.hashesWaitingMax && !this.#makeRoom(caller)) return 'busy'
+    const line = this.#lines.get(caller) ?? []
+    this.#lines.set(caller, line)
     this.#waiting++
     return await new Promise((resolve) => line.push(resolve))
   }
 
   // by F1
-  #makeRoom(who: string): boolean {
-    let [longest, length] = ['', (this.#lines.get(who)?.length ?? 0) + 1]
+  #makeRoom(caller: string): boolean {
+    let [longest, length] = ['', (this.#lines.get(caller)?.length ?? 0) + 1]
     for (const [other, line] of this.#lines)
       if (line.length > length) [longest, length] = [other, line.length]
     const newest = this.#lines.get(longest)?.pop()
@@ -42,11 +42,11 @@ export class FairQueue {
     return true
   }
 
-  #pass(): void {
-    for (const [who, line] of this.#lines) {
-      this.#lines.delete(who)
+  #startNext(): void {
+    for (const [caller, line] of this.#lines) {
+      this.#lines.delete(caller)
       const start = line.shift()
-      if (line.length > 0) this.#lines.set(who, line)
+      if (line.length > 0) this.#lines.set(caller, line)
       if (start === undefined) continue
       this.#waiting--
       start('go')

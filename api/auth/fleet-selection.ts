@@ -12,7 +12,7 @@ export interface FleetSelection {
   readonly within: readonly string[] | undefined
   /** Undefined if the list covers all devices, or too many to name. In the latter case each row found has to be checked. */
   readonly deviceIds: readonly DeviceId[] | undefined
-  isMeant(deviceId: DeviceId): boolean
+  isSelected(deviceId: DeviceId): boolean
 }
 
 interface SelectionQuery {
@@ -29,7 +29,7 @@ export function selectFleet(
   within: readonly string[] | undefined,
 ): FleetSelection | undefined {
   const subtree = group === undefined ? undefined : [group]
-  const isMeant = (id: DeviceId) => {
+  const isSelected = (id: DeviceId) => {
     const device = engine.devices.summary(id)
     if (device === undefined || !isInScope(device.group, within) || !isInScope(device.group, subtree))
       return false
@@ -37,11 +37,18 @@ export function selectFleet(
   }
   if (text !== undefined) {
     const deviceId = parseDeviceId(text)
-    if (deviceId === undefined || !isMeant(deviceId)) return undefined
-    return { deviceId, group, within, deviceIds: [deviceId], isMeant: (id) => id === deviceId && isMeant(id) }
+    if (deviceId === undefined || !isSelected(deviceId)) return undefined
+    return {
+      deviceId,
+      group,
+      within,
+      deviceIds: [deviceId],
+      isSelected: (id) => id === deviceId && isSelected(id),
+    }
   }
-  const all = { deviceId: undefined, group, within, deviceIds: undefined, isMeant }
-  if ([group, type, tag, within].every((each) => each === undefined)) return { ...all, isMeant: () => true }
+  const all = { deviceId: undefined, group, within, deviceIds: undefined, isSelected }
+  if ([group, type, tag, within].every((each) => each === undefined))
+    return { ...all, isSelected: () => true }
   const filter = { group, type, tags: tag === undefined ? undefined : [tag], within }
   const { total } = engine.devices.list(filter, { offset: 0, limit: 1 })
   if (total === 0) return undefined
@@ -62,18 +69,18 @@ interface SelectedRows {
  *  be fewer rows than requested even if more follow. */
 export async function readSelected(
   engine: Pick<Engine, 'fleetHistory'>,
-  { deviceIds, isMeant }: FleetSelection,
+  { deviceIds, isSelected }: FleetSelection,
   query: Omit<FleetHistoryQuery, 'deviceIds'>,
 ): Promise<SelectedRows> {
   const { limit } = query
   const rows: HistoryRow[] = []
   let { before } = query
-  for (let round = 1, atOnce = limit + 1; ; round++) {
-    const found = await engine.fleetHistory({ ...query, deviceIds, before, limit: atOnce })
-    rows.push(...found.filter(({ deviceId }) => isMeant(deviceId)))
+  for (let round = 1, batchSize = limit + 1; ; round++) {
+    const found = await engine.fleetHistory({ ...query, deviceIds, before, limit: batchSize })
+    rows.push(...found.filter(({ deviceId }) => isSelected(deviceId)))
     if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1] }
-    before = found.length < atOnce ? undefined : found.at(-1)
+    before = found.length < batchSize ? undefined : found.at(-1)
     if (before === undefined || round === ROUNDS_MAX) return { rows, next: before }
-    atOnce = READ_AT_ONCE
+    batchSize = READ_AT_ONCE
   }
 }

@@ -50,7 +50,7 @@ export async function openKeyRing(
 
 async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['signing']> {
   if (signing.kind === 'private_key') {
-    const { alg, key } = readOf(parsePrivateKey(signing.pem))
+    const { alg, key } = requireKey(parsePrivateKey(signing.pem))
     // The settings accept a key in any PEM form; jose accepts these two.
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
     return { ...(await asymmetricKey({ alg, key: createPublicKey(key) })), sign: await importPKCS8(pem, alg) }
@@ -61,14 +61,14 @@ async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['sign
 
 /** A secret known only to this service, from which others are derived. */
 export async function signingText(signing: Signing, facts: Facts): Promise<string> {
-  if (signing.kind === 'kept') return keptSecret(facts)
+  if (signing.kind === 'kept') return storedSecret(facts)
   return signing.kind === 'secret' ? signing.secret : signing.pem
 }
 
 function verifyingKey(previous: PreviousKey): Promise<TokenKey> {
   return previous.kind === 'secret'
     ? secretKey(previous.secret)
-    : asymmetricKey(readOf(parsePublicKey(previous.pem)))
+    : asymmetricKey(requireKey(parsePublicKey(previous.pem)))
 }
 
 async function secretKey(secret: string): Promise<TokenKey> {
@@ -88,15 +88,15 @@ async function asymmetricKey({ alg, key }: PemKey): Promise<TokenKey> {
   return { id, alg, verify: await importSPKI(pem, alg), jwk: { ...jwk, use: 'sig', alg, kid: id } }
 }
 
-function readOf(parsed: PemKey | undefined): PemKey {
+function requireKey(parsed: PemKey | undefined): PemKey {
   if (parsed === undefined) throw new Error('a key was accepted and cannot be read')
   return parsed
 }
 
-async function keptSecret(facts: Facts): Promise<string> {
-  const kept = facts.getFact(FACT)
-  if (kept !== undefined) return kept
-  const made = randomBytes(SECRET_BYTES).toString('base64url')
-  await facts.putFact(FACT, made)
-  return made
+async function storedSecret(facts: Facts): Promise<string> {
+  const stored = facts.getFact(FACT)
+  if (stored !== undefined) return stored
+  const generated = randomBytes(SECRET_BYTES).toString('base64url')
+  await facts.putFact(FACT, generated)
+  return generated
 }

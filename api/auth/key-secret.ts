@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const SECRET_BYTES = 32
 
-export interface KeySort {
+export interface KeyFormat {
   /** The beginning of every key. */
   readonly prefix: string
   /** The beginning of the id of every record. */
@@ -16,24 +16,24 @@ export interface NewSecret {
   readonly hash: string
 }
 
-export function newSecret({ prefix, idPrefix }: KeySort, id: string): NewSecret {
+export function newSecret({ prefix, idPrefix }: KeyFormat, id: string): NewSecret {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   return { text: `${prefix}${id.slice(idPrefix.length)}_${secret}`, hash: hashOf(secret) }
 }
 
 /** Reads the id in a key, and compares the secret in constant time. Undefined for text that is not such a key. */
-export function readKey(
-  { prefix, idPrefix }: KeySort,
+export function parseKey(
+  { prefix, idPrefix }: KeyFormat,
   text: string,
-): { readonly id: string; isOf(hash: string): boolean } | undefined {
+): { readonly id: string; matches(hash: string): boolean } | undefined {
   if (!text.startsWith(prefix)) return undefined
-  const [, name, secret] = REST.exec(text.slice(prefix.length)) ?? []
+  const [, name, secret] = KEY_BODY.exec(text.slice(prefix.length)) ?? []
   if (name === undefined || secret === undefined) return undefined
-  const shown = Buffer.from(hashOf(secret))
-  return { id: `${idPrefix}${name}`, isOf: (hash) => timingSafeEqual(shown, Buffer.from(hash)) }
+  const presented = Buffer.from(hashOf(secret))
+  return { id: `${idPrefix}${name}`, matches: (hash) => timingSafeEqual(presented, Buffer.from(hash)) }
 }
 
-const REST = /^([0-9a-z]{26})_([A-Za-z0-9_-]{43})$/
+const KEY_BODY = /^([0-9a-z]{26})_([A-Za-z0-9_-]{43})$/
 
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')

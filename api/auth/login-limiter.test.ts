@@ -44,7 +44,7 @@ test('a correct password costs no attempt at any node', async () => {
   for (let i = 0; i < 3 * ATTEMPTS; i++) {
     expect(one.refuse(A)).toBeUndefined()
     if (i % 2 === 0) await share()
-    one.giveBack(A)
+    one.refund(A)
     await share()
   }
   for (let i = 0; i < ATTEMPTS; i++) expect(other.refuse(A)).toBeUndefined()
@@ -70,7 +70,7 @@ describe('tries of many networks for one account', () => {
   test('do not lock out its owner at a network from which the account was entered', () => {
     const { one } = openTwo()
     expect(one.refuse(A)).toBeUndefined()
-    one.entered(A)
+    one.succeeded(A)
     tryAll(one)
     expect(one.refuse(from(200))?.code).toBe('RATE_LIMIT_EXCEEDED')
     expect(one.refuse(A)).toBeUndefined()

@@ -50,13 +50,13 @@ export class LoginLimiter {
     const limited = this.#take(this.#attempts, keyOf(attempt))
     if (limited !== undefined || this.#known.has(keyOf(attempt))) return limited
     const slowed = this.#take(this.#account, attempt.account)
-    if (slowed !== undefined) this.#return(this.#attempts, keyOf(attempt))
+    if (slowed !== undefined) this.#refund(this.#attempts, keyOf(attempt))
     return slowed
   }
 
   /** Records that the password was correct. */
-  entered(attempt: Attempt): void {
-    this.giveBack(attempt)
+  succeeded(attempt: Attempt): void {
+    this.refund(attempt)
     const key = keyOf(attempt)
     this.#known.delete(key)
     this.#known.add(key)
@@ -65,21 +65,21 @@ export class LoginLimiter {
   }
 
   /** Reverts `refuse`, because the password was not checked after all. */
-  giveBack(attempt: Attempt): void {
-    this.#return(this.#attempts, keyOf(attempt))
-    if (!this.#known.has(keyOf(attempt))) this.#return(this.#account, attempt.account)
+  refund(attempt: Attempt): void {
+    this.#refund(this.#attempts, keyOf(attempt))
+    if (!this.#known.has(keyOf(attempt))) this.#refund(this.#account, attempt.account)
   }
 
   #take(limit: RateLimit, key: string): Refusal | undefined {
     const aheadMs = limit.take(key, this.#clock.ticks())
     if (aheadMs < 0) return tooMany(Math.max(1, Math.ceil(-aheadMs / 1000)))
-    this.#shares?.tell(limit, key, 1)
+    this.#shares?.report(limit, key, 1)
     return undefined
   }
 
-  #return(limit: RateLimit, key: string): void {
-    limit.giveBack(key)
-    this.#shares?.tell(limit, key, -1)
+  #refund(limit: RateLimit, key: string): void {
+    limit.refund(key)
+    this.#shares?.report(limit, key, -1)
   }
 }
 

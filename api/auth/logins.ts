@@ -61,14 +61,14 @@ export interface Logins {
 export function createLogins(options: LoginsOptions): Logins {
   const { users, tokens, ids, clock, refreshRotation, logger } = options
 
-  async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<OpenedLogin> {
+  async function toLogin(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<OpenedLogin> {
     const { userId, family: login } = grant
     const { token } = await tokens.issueAccess({ userId, login, at })
     const rememberedUntil = grant.browser?.isRemembered === true ? grant.expiresAt : undefined
     return { kind: 'logged_in', userId, accessToken: token, refreshToken, rememberedUntil }
   }
 
-  function renewed(before: RefreshGrant, refreshToken: string, { at, from }: Moment): Renewal {
+  function toRenewal(before: RefreshGrant, refreshToken: string, { at, from }: Moment): Renewal {
     if (before.replaced !== undefined) return { grant: before }
     const grant = { ...before, from }
     if (!refreshRotation && before.browser === undefined)
@@ -101,26 +101,26 @@ export function createLogins(options: LoginsOptions): Logins {
         ...(browser === undefined ? {} : { browser }),
       }
       await users.putGrant(grant)
-      return await loggedIn(grant, refreshToken, at)
+      return await toLogin(grant, refreshToken, at)
     },
 
     async renew(refreshToken, { from, isBrowser }) {
-      const found: { verdict: Verdict; at: Millis } = { verdict: 'void', at: clock.now() }
+      const checked: { status: GrantStatus; at: Millis } = { status: 'void', at: clock.now() }
       const grant = await users.editGrant(hashOf(refreshToken), (before) => {
         const user = users.get(before.userId)
-        found.at = Millis(Math.max(clock.now(), user?.tokensValidFrom ?? 0))
+        checked.at = Millis(Math.max(clock.now(), user?.tokensValidFrom ?? 0))
         // by L3
         const isSame = isBrowser === (before.browser !== undefined)
-        found.verdict = isSame ? judge(before, user, found.at) : 'void'
-        return found.verdict === 'alive'
-          ? renewed(before, refreshToken, { at: found.at, from })
+        checked.status = isSame ? grantStatusOf(before, user, checked.at) : 'void'
+        return checked.status === 'alive'
+          ? toRenewal(before, refreshToken, { at: checked.at, from })
           : { grant: before }
       })
       if (grant === undefined) return refusalOf('void')
-      if (found.verdict === 'reused') await endStolen(grant)
-      return found.verdict === 'alive'
-        ? await loggedIn(grant, tokenOf(grant, refreshToken), found.at)
-        : refusalOf(found.verdict)
+      if (checked.status === 'reused') await endStolen(grant)
+      return checked.status === 'alive'
+        ? await toLogin(grant, tokenOf(grant, refreshToken), checked.at)
+        : refusalOf(checked.status)
     },
 
     async end(userId, refreshToken) {
@@ -144,7 +144,9 @@ export function createLogins(options: LoginsOptions): Logins {
       const user = users.get(userId)
       return users
         .grantsOf(userId)
-        .filter((grant) => grant.replaced === undefined && judge(grant, user, clock.now()) === 'alive')
+        .filter(
+          (grant) => grant.replaced === undefined && grantStatusOf(grant, user, clock.now()) === 'alive',
+        )
         .sort((a, b) => b.usedAt - a.usedAt)
     },
 
@@ -166,9 +168,9 @@ interface Renewal {
   readonly grant: RefreshGrant
   readonly successor?: RefreshGrant
 }
-type Verdict = 'alive' | 'void' | 'expired' | 'reused'
+type GrantStatus = 'alive' | 'void' | 'expired' | 'reused'
 
-function judge(grant: RefreshGrant, user: User | undefined, at: Millis): Verdict {
+function grantStatusOf(grant: RefreshGrant, user: User | undefined, at: Millis): GrantStatus {
   if (user === undefined || user.disabled || grant.createdAt < user.tokensValidFrom) return 'void'
   if (at >= grant.expiresAt || at >= grant.usedAt + API_LIMITS.refreshIdleMs) return 'expired'
   // by L2
@@ -176,8 +178,8 @@ function judge(grant: RefreshGrant, user: User | undefined, at: Millis): Verdict
   return replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs ? 'reused' : 'alive'
 }
 
-function refusalOf(verdict: Exclude<Verdict, 'alive'>): Refusal {
-  return verdict === 'expired'
+function refusalOf(status: Exclude<GrantStatus, 'alive'>): Refusal {
+  return status === 'expired'
     ? refused('TOKEN_EXPIRED', { message: 'the login is too old; log in again' })
     : refused('UNAUTHENTICATED', { message: 'the refresh token is not valid; log in again' })
 }

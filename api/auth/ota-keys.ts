@@ -53,10 +53,10 @@ export async function openOtaKeys(settings: OtaKeySettings, facts: Facts): Promi
 async function signingPem(signing: OtaSigning, facts: Facts): Promise<string | undefined> {
   if (signing.kind === 'none') return undefined
   if (signing.kind === 'pem') return signing.pem
-  const kept = facts.getFact(FACT)
-  if (kept !== undefined) return kept
+  const stored = facts.getFact(FACT)
+  if (stored !== undefined) return stored
   const { privateKey } = generateKeyPairSync('ed25519')
-  const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  await facts.putFact(FACT, made)
-  return made
+  const generated = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  await facts.putFact(FACT, generated)
+  return generated
 }

@@ -4,11 +4,11 @@ import { hash, verify } from '@node-rs/argon2'
 import { type Refusal, refused } from '../refusal.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** `who` is an address or a user. Callers take turns, so that one with many requests does not delay the others. */
+/** `caller` is an address or a user. Callers take turns, so that one with many requests does not delay the others. */
 export interface Passwords {
-  hash(password: string, who: string): Promise<string | 'busy'>
+  hash(password: string, caller: string): Promise<string | 'busy'>
   /** Without a hash the result is false after the usual time, so that timing does not reveal an unknown e-mail. */
-  verify(password: string, hashed: string | undefined, who: string): Promise<boolean | 'busy'>
+  verify(password: string, hashed: string | undefined, caller: string): Promise<boolean | 'busy'>
 }
 
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -23,9 +23,9 @@ export interface Argon2 {
 export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
   const queue = new FairQueue()
   return {
-    hash: (password, who) => queue.run(who, () => argon2.hash(normalised(password), COST)),
-    verify: (password, hashed, who) =>
-      queue.run(who, async () => {
+    hash: (password, caller) => queue.run(caller, () => argon2.hash(normalised(password), COST)),
+    verify: (password, hashed, caller) =>
+      queue.run(caller, async () => {
         const isRight = await argon2.verify(hashed ?? DUMMY, normalised(password))
         return isRight && hashed !== undefined
       }),

@@ -10,22 +10,22 @@ export interface PemKey {
 
 /** Returns undefined for any other key. */
 export function parsePrivateKey(pem: string): PemKey | undefined {
-  return fitting(() => createPrivateKey(pem))
+  return toPemKey(() => createPrivateKey(pem))
 }
 
 /** Accepts a private key too and takes its public half. */
 export function parsePublicKey(pem: string): PemKey | undefined {
-  return fitting(() => createPublicKey(pem))
+  return toPemKey(() => createPublicKey(pem))
 }
 
-function fitting(read: () => KeyObject): PemKey | undefined {
-  const key = readable(read)
+function toPemKey(read: () => KeyObject): PemKey | undefined {
+  const key = tryRead(read)
   if (key?.asymmetricKeyType === 'ed25519') return { alg: 'EdDSA', key }
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0
   return key?.asymmetricKeyType === 'rsa' && bits >= RSA_BITS_MIN ? { alg: 'RS256', key } : undefined
 }
 
-function readable(read: () => KeyObject): KeyObject | undefined {
+function tryRead(read: () => KeyObject): KeyObject | undefined {
   try {
     return read()
   } catch {

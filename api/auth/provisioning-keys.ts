@@ -5,7 +5,7 @@ import type { ProvisioningKey, Users } from '../../engine/ports/users.ts'
 import { UserId } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { newSecret, readKey } from './key-secret.ts'
+import { newSecret, parseKey } from './key-secret.ts'
 
 export interface ProvisioningKeys {
   create(
@@ -19,9 +19,9 @@ export interface ProvisioningKeys {
   find(text: string): Promise<ProvisioningKey | undefined>
 }
 
-const SORT = { prefix: 'flp_', idPrefix: 'prk_' } as const
+const KEY_FORMAT = { prefix: 'flp_', idPrefix: 'prk_' } as const
 
-export const isProvisioningKey = (text: string): boolean => text.startsWith(SORT.prefix)
+export const isProvisioningKey = (text: string): boolean => text.startsWith(KEY_FORMAT.prefix)
 
 export function createProvisioningKeys({
   users,
@@ -32,15 +32,15 @@ export function createProvisioningKeys({
   readonly ids: Ids
   readonly clock: Clock
 }): ProvisioningKeys {
-  const known = (text: string) => {
-    const shown = readKey(SORT, text)
-    const key = shown && users.getProvisioningKey(UserId(shown.id))
-    return key !== undefined && shown?.isOf(key.secretHash) === true ? key : undefined
+  const findKey = (text: string) => {
+    const presented = parseKey(KEY_FORMAT, text)
+    const key = presented && users.getProvisioningKey(UserId(presented.id))
+    return key !== undefined && presented?.matches(key.secretHash) === true ? key : undefined
   }
   return {
     async create(about, by) {
-      const id = ids.next(SORT.idPrefix)
-      const { text, hash } = newSecret(SORT, id)
+      const id = ids.next(KEY_FORMAT.idPrefix)
+      const { text, hash } = newSecret(KEY_FORMAT, id)
       const key: ProvisioningKey = {
         ...about,
         id: UserId(id),
@@ -58,11 +58,11 @@ export function createProvisioningKeys({
     },
 
     async find(text) {
-      const key = known(text)
-      if (key !== undefined || readKey(SORT, text) === undefined) return key
+      const key = findKey(text)
+      if (key !== undefined || parseKey(KEY_FORMAT, text) === undefined) return key
       // Another node may just have created the key.
       await users.catchUp()
-      return known(text)
+      return findKey(text)
     },
   }
 }

@@ -37,9 +37,9 @@ export async function admitWithKey(
     kind: 'provisioning',
     deviceId,
     async ask(payload) {
-      const wish = readWish(payload)
-      if (wish.kind === 'refused') return rejected(wish, undefined)
-      const { name, clientToken } = wish
+      const message = parseMessage(payload)
+      if (message.kind === 'refused') return rejected(message, undefined)
+      const { name, clientToken } = message
       try {
         const result = await provisioning.provision({ key, deviceId, ip, name })
         if (result.kind === 'refused') return rejected(result, clientToken)
@@ -53,14 +53,14 @@ export async function admitWithKey(
   }
 }
 
-type Wish = {
-  readonly kind: 'wish'
+type ProvisionMessage = {
+  readonly kind: 'message'
   readonly name: string | undefined
   readonly clientToken: string | undefined
 }
 
 /** Reads an empty message, or an object with `name` and `client_token`. */
-function readWish(payload: Uint8Array): Wish | Refusal {
+function parseMessage(payload: Uint8Array): ProvisionMessage | Refusal {
   const json = payload.length === 0 ? {} : parseObject(payload)
   if (json === undefined)
     return refused('BAD_REQUEST', { message: 'a request is empty or a JSON object in UTF-8' })
@@ -72,7 +72,7 @@ function readWish(payload: Uint8Array): Wish | Refusal {
     return refused('VALIDATION_FAILED', {
       message: `client_token must be text of at most ${charsMax} characters`,
     })
-  return { kind: 'wish', name, clientToken }
+  return { kind: 'message', name, clientToken }
 }
 
 const LINE = new RegExp(LINE_PATTERN)
@@ -99,6 +99,6 @@ function rejected({ code, detail }: Refusal, clientToken: string | undefined): A
 }
 
 function answer(suffix: string, body: object, clientToken: string | undefined): Answer {
-  const told = clientToken === undefined ? body : { ...body, client_token: clientToken }
-  return { suffix, payload: Buffer.from(JSON.stringify(told)) }
+  const fields = clientToken === undefined ? body : { ...body, client_token: clientToken }
+  return { suffix, payload: Buffer.from(JSON.stringify(fields)) }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import type { ProvisioningKey } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, UserId } from '../../schemas/ids.ts'
-import { approvePlace, freePlace, matchesGlob, takePlace, unfit } from './provisioning-places.ts'
+import { approvePlace, freePlace, matchesGlob, refuseUse, takePlace } from './provisioning-places.ts'
 
 const NOW = Millis(1_000_000)
 
@@ -27,9 +27,9 @@ function asking(deviceId: string, over: { now?: number; registered?: readonly st
 
 test('a device has one place, however often it asks', () => {
   const once = takePlace(key(), asking('a'))
-  expect([once.taken.kind, once.key.taken]).toEqual(['taken', 1])
+  expect([once.result.kind, once.key.taken]).toEqual(['taken', 1])
   const again = takePlace(once.key, asking('a'))
-  expect(again).toEqual({ key: once.key, taken: { kind: 'taken' } })
+  expect(again).toEqual({ key: once.key, result: { kind: 'taken' } })
   expect(again.key).toBe(once.key)
 })
 
@@ -37,17 +37,17 @@ test('a key without free places gives no further one, but keeps those that it ga
   const one = takePlace(key({ devicesMax: 1 }), asking('a'))
   expect(takePlace(one.key, asking('b'))).toMatchObject({
     key: { taken: 1 },
-    taken: { code: 'PROVISIONING_KEY_USED_UP', detail: { limit: 1 } },
+    result: { code: 'PROVISIONING_KEY_USED_UP', detail: { limit: 1 } },
   })
-  expect(takePlace(one.key, asking('a')).taken.kind).toBe('taken')
+  expect(takePlace(one.key, asking('a')).result.kind).toBe('taken')
 })
 
 test('a device waits until it is approved, and a rejected one frees its place', () => {
   const waiting = takePlace(key({ needsApproval: true, devicesMax: 1 }), asking('a'))
-  expect(waiting.taken).toMatchObject({ code: 'PROVISIONING_PENDING', detail: { retry_after_sec: 30 } })
-  expect(takePlace(waiting.key, asking('a')).taken).toMatchObject({ code: 'PROVISIONING_PENDING' })
+  expect(waiting.result).toMatchObject({ code: 'PROVISIONING_PENDING', detail: { retry_after_sec: 30 } })
+  expect(takePlace(waiting.key, asking('a')).result).toMatchObject({ code: 'PROVISIONING_PENDING' })
   const approved = approvePlace(waiting.key, id('a'))
-  expect(takePlace(approved, asking('a')).taken.kind).toBe('taken')
+  expect(takePlace(approved, asking('a')).result.kind).toBe('taken')
   expect(approvePlace(approved, id('a'))).toBe(approved)
   const freed = freePlace(waiting.key, id('a'))
   expect([freed.taken, freed.claims]).toEqual([0, []])
@@ -74,17 +74,17 @@ test('the number of waiting devices is bounded', () => {
   const full = key({ devicesMax: 1e5, taken: claims.length, claims })
   expect(takePlace(full, asking('x'))).toEqual({
     key: full,
-    taken: expect.objectContaining({ code: 'LIMIT_REACHED' }),
+    result: expect.objectContaining({ code: 'LIMIT_REACHED' }),
   })
 })
 
 test('a key is valid until it expires, for matching ids', () => {
   const of = (text: string, now: number = NOW) => ({ deviceId: id(text), now: Millis(now) })
-  expect(unfit(key(), of('a'))).toBeUndefined()
-  expect(unfit(key(), of('a', NOW + 1))).toMatchObject({ code: 'PROVISIONING_KEY_EXPIRED' })
+  expect(refuseUse(key(), of('a'))).toBeUndefined()
+  expect(refuseUse(key(), of('a', NOW + 1))).toMatchObject({ code: 'PROVISIONING_KEY_EXPIRED' })
   const limited = key({ idPattern: 'robot-*' })
-  expect(unfit(limited, of('robot-7'))).toBeUndefined()
-  expect(unfit(limited, of('my-robot-7'))).toMatchObject({ code: 'PROVISIONING_ID_NOT_ALLOWED' })
+  expect(refuseUse(limited, of('robot-7'))).toBeUndefined()
+  expect(refuseUse(limited, of('my-robot-7'))).toMatchObject({ code: 'PROVISIONING_ID_NOT_ALLOWED' })
 })
 
 test.each([

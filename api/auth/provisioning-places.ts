@@ -16,13 +16,13 @@ export interface PlaceRequest {
   isRegistered(deviceId: DeviceId): boolean
 }
 
-export type PlaceAnswer = { readonly kind: 'taken' } | Refusal
+export type PlaceResult = { readonly kind: 'taken' } | Refusal
 
 /** Shortest delay after which a device that waits for approval should ask again. */
 const PENDING_RETRY_SEC = 30
 
 /** Why this device may not use the key, regardless of how many places are taken. */
-export function unfit(
+export function refuseUse(
   key: ProvisioningKey,
   { deviceId, now }: Pick<PlaceRequest, 'deviceId' | 'now'>,
 ): Refusal | undefined {
@@ -37,18 +37,18 @@ export function unfit(
 /** Gives the device a place. A device that has one keeps it. */
 export function takePlace(
   before: ProvisioningKey,
-  asking: PlaceRequest,
-): { readonly key: ProvisioningKey; readonly taken: PlaceAnswer } {
-  const { deviceId, ip, now } = asking
-  const own = before.claims.find((claim) => claim.deviceId === deviceId)
-  if (own !== undefined) return { key: before, taken: own.status === 'approved' ? TAKEN : PENDING }
+  request: PlaceRequest,
+): { readonly key: ProvisioningKey; readonly result: PlaceResult } {
+  const { deviceId, ip, now } = request
+  const ownClaim = before.claims.find((claim) => claim.deviceId === deviceId)
+  if (ownClaim !== undefined) return { key: before, result: ownClaim.status === 'approved' ? TAKEN : PENDING }
   if (before.taken >= before.devicesMax)
-    return { key: before, taken: refused('PROVISIONING_KEY_USED_UP', { limit: before.devicesMax }) }
-  const claims = before.claims.filter((claim) => !isOver(claim, asking))
+    return { key: before, result: refused('PROVISIONING_KEY_USED_UP', { limit: before.devicesMax }) }
+  const claims = before.claims.filter((claim) => !isSettled(claim, request))
   if (claims.length >= LIMITS.provisioningClaimsMax)
     return {
       key: before,
-      taken: refused('LIMIT_REACHED', {
+      result: refused('LIMIT_REACHED', {
         message: 'too many devices of this key wait; approve or reject some',
         limit: LIMITS.provisioningClaimsMax,
       }),
@@ -59,7 +59,7 @@ export function takePlace(
     taken: before.taken + 1,
     claims: [...claims, { deviceId, status, at: now, ip } as const],
   }
-  return { key, taken: status === 'approved' ? TAKEN : PENDING }
+  return { key, result: status === 'approved' ? TAKEN : PENDING }
 }
 
 /** Frees the place of a device that is not registered. Returns the same key if the device has no place. */
@@ -100,9 +100,9 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /** Whether the device is registered and every node knows about it by now. */
-function isOver({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: PlaceRequest): boolean {
+function isSettled({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: PlaceRequest): boolean {
   return now - at > LIMITS.provisioningClaimKeptMs && isRegistered(deviceId)
 }
 
-const TAKEN: PlaceAnswer = { kind: 'taken' }
-const PENDING: PlaceAnswer = refused('PROVISIONING_PENDING', { retry_after_sec: PENDING_RETRY_SEC })
+const TAKEN: PlaceResult = { kind: 'taken' }
+const PENDING: PlaceResult = refused('PROVISIONING_PENDING', { retry_after_sec: PENDING_RETRY_SEC })

@@ -18,10 +18,10 @@ import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { ProvisioningKeys } from './provisioning-keys.ts'
-import { freePlace, type PlaceAnswer, takePlace, unfit } from './provisioning-places.ts'
+import { freePlace, type PlaceResult, refuseUse, takePlace } from './provisioning-places.ts'
 import type { IssuedToken, Tokens } from './tokens.ts'
 
-export interface Wish {
+export interface ProvisioningRequest {
   readonly key: string
   readonly deviceId: DeviceId
   readonly ip: string
@@ -40,8 +40,8 @@ export interface ProvisioningResult {
 
 export interface Provisioning {
   /** Checks whether the device may use the key, as far as the key alone tells. Takes no place. */
-  check(wish: Wish): Promise<ProvisioningKey | Refusal>
-  provision(wish: Wish): Promise<ProvisioningResult | Refusal>
+  check(request: ProvisioningRequest): Promise<ProvisioningKey | Refusal>
+  provision(request: ProvisioningRequest): Promise<ProvisioningResult | Refusal>
 }
 
 export interface ProvisioningPorts {
@@ -55,44 +55,48 @@ export interface ProvisioningPorts {
 export function createProvisioning({ keys, users, engine, tokens, clock }: ProvisioningPorts): Provisioning {
   const rate = new RateLimit('provisioning key', API_LIMITS.provisionsPerSecMax)
 
-  async function check({ key: text, deviceId }: Wish): Promise<ProvisioningKey | Refusal> {
+  async function check({ key: text, deviceId }: ProvisioningRequest): Promise<ProvisioningKey | Refusal> {
     const key = await keys.find(text)
     if (key === undefined) return refused('PROVISIONING_KEY_INVALID')
-    return unfit(key, { deviceId, now: clock.now() }) ?? key
+    return refuseUse(key, { deviceId, now: clock.now() }) ?? key
   }
 
-  async function provision(wish: Wish, key: ProvisioningKey): Promise<ProvisioningResult | Refusal> {
+  async function provision(
+    request: ProvisioningRequest,
+    key: ProvisioningKey,
+  ): Promise<ProvisioningResult | Refusal> {
     const aheadMs = rate.take(key.id, clock.ticks())
     if (aheadMs <= 0)
       return refused('RATE_LIMIT_EXCEEDED', {
         message: `a provisioning key registers ${API_LIMITS.provisionsPerSecMax} devices a second`,
         retry_after_sec: Math.max(1, Math.ceil(-aheadMs / 1000)),
       })
-    const known = engine.devices.get(wish.deviceId)
-    if (known !== undefined) return await issue(wish, key, { device: known, isRepeated: true })
-    const place = await take(wish, key)
+    const existing = engine.devices.get(request.deviceId)
+    if (existing !== undefined) return await issue(request, key, { device: existing, isRepeated: true })
+    const place = await takeKeyPlace(request, key)
     if (place.kind === 'refused') return place
-    const registered = await register(wish, key)
+    const registered = await register(request, key)
     return registered.kind === 'refused'
       ? registered
-      : await issue(wish, key, { device: registered.view.device, isRepeated: false })
+      : await issue(request, key, { device: registered.view.device, isRepeated: false })
   }
 
   // by V2
   async function issue(
-    wish: Wish,
+    request: ProvisioningRequest,
     key: ProvisioningKey,
     { device, isRepeated }: { readonly device: DeviceRecord; readonly isRepeated: boolean },
   ): Promise<ProvisioningResult | Refusal> {
-    const { deviceId } = wish
+    const { deviceId } = request
     let latest: DeviceRecord | undefined = device
     for (let tries = 0; tries < TRIES_MAX && latest !== undefined; tries++) {
-      if (latest.registrationKey !== key.id) return exists(deviceId, 'the device was registered otherwise')
+      if (latest.registrationKey !== key.id)
+        return alreadyExists(deviceId, 'the device was registered otherwise')
       if (latest.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: deviceId })
-      if (latest.status !== 'provisioning') return exists(deviceId, CONNECTED)
-      const request = { kind: 'revoke', ifRevision: latest.revision } as const
-      const revoked = await engine.submit(deviceId, request, signed(wish, key))
-      if (revoked.kind === 'done') return await provisioned(revoked.view.device, isRepeated)
+      if (latest.status !== 'provisioning') return alreadyExists(deviceId, CONNECTED)
+      const submission = { kind: 'revoke', ifRevision: latest.revision } as const
+      const revoked = await engine.submit(deviceId, submission, authorshipOf(request, key))
+      if (revoked.kind === 'done') return await issueToken(revoked.view.device, isRepeated)
       if (revoked.code !== 'PRECONDITION_FAILED') return revoked
       latest = (await engine.view(deviceId))?.device
     }
@@ -100,31 +104,34 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     return refused('RATE_LIMIT_EXCEEDED', { message, retry_after_sec: 1 })
   }
 
-  async function take({ deviceId, ip }: Wish, { id }: ProvisioningKey): Promise<PlaceAnswer> {
-    let result: PlaceAnswer = refused('PROVISIONING_KEY_INVALID')
+  async function takeKeyPlace(
+    { deviceId, ip }: ProvisioningRequest,
+    { id }: ProvisioningKey,
+  ): Promise<PlaceResult> {
+    let result: PlaceResult = refused('PROVISIONING_KEY_INVALID')
     const now = clock.now()
     const isRegistered = (other: DeviceId) => engine.devices.get(other)?.registrationKey === id
     await users.editProvisioningKey(id, (before) => {
       // Judged by the current key, which may have changed since it was looked up.
       const place = takePlace(before, { deviceId, ip, now, isRegistered })
-      result = place.taken
+      result = place.result
       return place.key
     })
     return result
   }
 
-  async function register(wish: Wish, key: ProvisioningKey): Promise<RequestOutcome> {
-    const { deviceId, name = deviceId } = wish
+  async function register(request: ProvisioningRequest, key: ProvisioningKey): Promise<RequestOutcome> {
+    const { deviceId, name = deviceId } = request
     const { deviceType: type, group, id: idempotencyKey } = key
-    const request = { kind: 'register', name, type, group, idempotencyKey } as const
-    const outcome = await engine.submit(deviceId, request, signed(wish, key))
+    const submission = { kind: 'register', name, type, group, idempotencyKey } as const
+    const outcome = await engine.submit(deviceId, submission, authorshipOf(request, key))
     // Somebody else has just registered this id, so the place is of no use.
     if (outcome.kind === 'refused' && outcome.code === 'ALREADY_EXISTS')
       await users.editProvisioningKey(key.id, (before) => freePlace(before, deviceId))
     return outcome
   }
 
-  async function provisioned(device: DeviceRecord, isRepeated: boolean): Promise<ProvisioningResult> {
+  async function issueToken(device: DeviceRecord, isRepeated: boolean): Promise<ProvisioningResult> {
     const ttlSec = BODY_LIMITS.deviceTokenHoursMax * 3600
     const about = { deviceId: device.id, validFrom: device.tokensValidFrom, ttlSec }
     return { kind: 'provisioned', device, issued: await tokens.issueDevice(about), isRepeated }
@@ -132,14 +139,14 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
 
   return {
     check,
-    async provision(wish) {
-      const key = await check(wish)
+    async provision(request) {
+      const key = await check(request)
       if ('kind' in key) {
-        engine.recordRefusal(refusalEntry(wish, key.code, undefined))
+        engine.recordRefusal(refusalEntry(request, key.code, undefined))
         return key
       }
-      const result = await provision(wish, key)
-      if (result.kind === 'refused') engine.recordRefusal(refusalEntry(wish, result.code, key))
+      const result = await provision(request, key)
+      if (result.kind === 'refused') engine.recordRefusal(refusalEntry(request, result.code, key))
       return result
     },
   }
@@ -150,14 +157,17 @@ const CONNECTED =
 /** How often the write is retried because another request for the same device came first. */
 const TRIES_MAX = 8
 
-function exists(deviceId: DeviceId, message: string): Refusal {
+function alreadyExists(deviceId: DeviceId, message: string): Refusal {
   return refused('ALREADY_EXISTS', { message, resource: 'device', device_id: deviceId })
 }
 
 const ACTION = 'provisionDevice'
 
 /** The engine writes the audit entry together with the change. */
-function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey): Authorship {
+function authorshipOf(
+  { deviceId, ip, requestId }: ProvisioningRequest,
+  { id, name }: ProvisioningKey,
+): Authorship {
   const actor = { type: 'provisioning_key', id, name } as const
   const target = `devices/${deviceId}`
   return { by: userAuthor(id), entry: { actor, action: ACTION, target, requestId, ip, detail: {} } }
@@ -165,7 +175,7 @@ function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey
 
 /** Without the key's record there is no known actor. */
 function refusalEntry(
-  { deviceId, ip, requestId }: Wish,
+  { deviceId, ip, requestId }: ProvisioningRequest,
   code: string,
   key: ProvisioningKey | undefined,
 ): AuditEntry {

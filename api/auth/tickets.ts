@@ -20,12 +20,12 @@ const USES = {
 
 export class Tickets {
   readonly #authenticate: Authenticate
-  readonly #open: OpenTickets
+  readonly #store: OpenTickets
   readonly #use: (typeof USES)[keyof typeof USES]
 
   constructor(authenticate: Authenticate, open: OpenTickets, use: keyof typeof USES = 'socket') {
     this.#authenticate = authenticate
-    this.#open = open
+    this.#store = open
     this.#use = USES[use]
   }
 
@@ -33,18 +33,18 @@ export class Tickets {
   async issue(owner: string, token: string, purpose = ''): Promise<string | undefined> {
     const ticket = `${this.#use.prefix}${randomBytes(SECRET_BYTES).toString('base64url')}`
     const { id, key } = keyOf({ ticket, purpose, ...this.#use })
-    return (await this.#open.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
+    return (await this.#store.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
   }
 
   /** Consumes a ticket, even if its token turns out to be revoked. */
   async redeem(ticket: string, purpose = ''): Promise<Authentication> {
     const { id, key } = keyOf({ ticket, purpose, ...this.#use })
-    const kept = await this.#open.take(id)
-    if (kept === undefined) {
+    const stored = await this.#store.take(id)
+    if (stored === undefined) {
       const message = `a ticket is good once and for ${this.#use.lifeMs / 1000} seconds; ask for another`
       return refused('UNAUTHENTICATED', { message })
     }
-    return await this.#authenticate(unsealed(kept, key))
+    return await this.#authenticate(unsealed(stored, key))
   }
 }
 

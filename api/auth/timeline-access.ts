@@ -4,8 +4,8 @@ import type { Role } from '../../schemas/vocabulary.ts'
 
 export type TimelineKind = (typeof EVENT_KINDS)[number]
 
-const OF_VIEWERS: readonly TimelineKind[] = EVENT_KINDS.filter((kind) => kind !== 'command')
+const VIEWER_KINDS: readonly TimelineKind[] = EVENT_KINDS.filter((kind) => kind !== 'command')
 
 export function timelineKinds(role: Role): readonly TimelineKind[] {
-  return role === 'viewer' ? OF_VIEWERS : EVENT_KINDS
+  return role === 'viewer' ? VIEWER_KINDS : EVENT_KINDS
 }

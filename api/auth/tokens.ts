@@ -72,36 +72,36 @@ const ACCESS = { typ: 'at+jwt', audience: 'fleet-api', prefix: 'at_', claims: ['
 const DEVICE = { typ: 'dev+jwt', audience: 'fleet-mqtt', prefix: 'dt_', claims: [] } as const
 /** The type of another issuer's token, if it has one (T3). */
 const PLAIN_TYPE = 'JWT'
-type Sort = typeof ACCESS | typeof DEVICE
+type TokenFormat = typeof ACCESS | typeof DEVICE
 
 export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly clock: Clock }): Tokens {
   const { signing } = keys
-  const believed: readonly TokenKey[] = [signing, ...keys.previous]
+  const trustedKeys: readonly TokenKey[] = [signing, ...keys.previous]
   const ids = createIds(clock)
   const accessTokens = new VerifiedTokens<AccessClaims>(clock, API_LIMITS.verifiedTokensMax)
   const deviceTokens = new VerifiedTokens<DeviceClaims>(clock, API_LIMITS.verifiedDeviceTokensMax)
 
   async function issue(
-    sort: Sort,
+    format: TokenFormat,
     claims: JWTPayload & { readonly sub: string },
     { issuedAt, seconds }: { readonly issuedAt: Millis; readonly seconds: number },
   ): Promise<IssuedToken> {
     const expires = Math.floor(issuedAt / 1000) + seconds
     const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: signing.alg, typ: sort.typ, kid: signing.id })
-      .setAudience(sort.audience)
+      .setProtectedHeader({ alg: signing.alg, typ: format.typ, kid: signing.id })
+      .setAudience(format.audience)
       .setIssuedAt(Math.floor(issuedAt / 1000))
       .setExpirationTime(expires)
-      .setJti(ids.next(sort.prefix, issuedAt))
+      .setJti(ids.next(format.prefix, issuedAt))
       .sign(signing.sign)
     return { token, expiresAt: Millis(expires * 1000) }
   }
 
-  async function verify(sort: Sort, token: string): Promise<Verification<SignedToken>> {
+  async function verify(format: TokenFormat, token: string): Promise<Verification<SignedToken>> {
     if (token.length > API_LIMITS.tokenCharsMax || !isCompact(token)) return INVALID
     let result: Verification<SignedToken> = INVALID
-    for (const key of candidates(believed, token)) {
-      result = await verifyBy(key, token, { sort, now: clock.now() })
+    for (const key of candidates(trustedKeys, token)) {
+      result = await verifyBy(key, token, { format, now: clock.now() })
       if (result !== INVALID) break
     }
     return result
@@ -125,7 +125,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
 
   return {
     signingKeyId: signing.id,
-    publicKeys: believed.flatMap(({ jwk }) => jwk ?? []),
+    publicKeys: trustedKeys.flatMap(({ jwk }) => jwk ?? []),
 
     issueAccess: ({ userId, at, login }) =>
       issue(
@@ -219,15 +219,15 @@ function candidates(keys: readonly TokenKey[], token: string): readonly TokenKey
 async function verifyBy(
   key: TokenKey,
   token: string,
-  { sort, now }: { readonly sort: Sort; readonly now: Millis },
+  { format, now }: { readonly format: TokenFormat; readonly now: Millis },
 ): Promise<Verification<SignedToken>> {
   try {
     const { payload, protectedHeader } = await jwtVerify(token, key.verify, {
       algorithms: [key.alg],
-      requiredClaims: ['sub', 'exp', 'iat', ...sort.claims],
+      requiredClaims: ['sub', 'exp', 'iat', ...format.claims],
       currentDate: new Date(now),
     })
-    return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
+    return matchesFormat(format, payload.aud, protectedHeader.typ) ? toSigned(payload, format) : INVALID
   } catch (error) {
     if (error instanceof joseErrors.JWTExpired) return EXPIRED
     // Whatever fails, the token is not valid.
@@ -236,20 +236,20 @@ async function verifyBy(
 }
 
 /** Checks type and audience (T1, T3). */
-function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined): boolean {
-  if (sort === ACCESS) return audience === sort.audience && type === sort.typ
-  const isType = type === undefined || type === sort.typ || type === PLAIN_TYPE
-  return isType && (audience === undefined || audience === sort.audience)
+function matchesFormat(format: TokenFormat, audience: JWTPayload['aud'], type: string | undefined): boolean {
+  if (format === ACCESS) return audience === format.audience && type === format.typ
+  const isType = type === undefined || type === format.typ || type === PLAIN_TYPE
+  return isType && (audience === undefined || audience === format.audience)
 }
 
-function toSigned(payload: JWTPayload, sort: Sort): Verification<SignedToken> {
+function toSigned(payload: JWTPayload, format: TokenFormat): Verification<SignedToken> {
   const { sub, exp, iat, jti } = payload
   // `exp: 1e400` would be parsed as Infinity and never expire.
-  const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
-  if (!sound || exp === undefined || iat === undefined) return INVALID
-  const made = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
+  const isWellFormed = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
+  if (!isWellFormed || exp === undefined || iat === undefined) return INVALID
+  const idTime = typeof jti === 'string' ? timeOfId(jti, format.prefix) : undefined
   // A token whose id carries no time counts as issued at the end of its second.
-  const issuedAt = made ?? (sort === DEVICE ? Millis(iat * 1000 + 999) : undefined)
+  const issuedAt = idTime ?? (format === DEVICE ? Millis(iat * 1000 + 999) : undefined)
   if (issuedAt === undefined) return INVALID
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
 }
@@ -257,9 +257,9 @@ function toSigned(payload: JWTPayload, sort: Sort): Verification<SignedToken> {
 function toAccessClaims({ subject, issuedAt, expiresAt, payload }: SignedToken): Verification<AccessClaims> {
   const { sid: login } = payload
   // Tokens of this service never live longer, and `iat` is rounded down to seconds.
-  const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
+  const lifetimeMs = expiresAt - Math.floor(issuedAt / 1000) * 1000
   const isOurs = login === undefined || typeof login === 'string'
-  if (subject === '' || !isOurs || lives > API_LIMITS.accessTokenSec * 1000) return INVALID
+  if (subject === '' || !isOurs || lifetimeMs > API_LIMITS.accessTokenSec * 1000) return INVALID
   return { kind: 'valid', claims: { userId: UserId(subject), login, issuedAt, expiresAt } }
 }
 

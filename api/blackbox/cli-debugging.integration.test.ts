@@ -77,7 +77,7 @@ test('dead letters are followed as they come, and over a lost connection', async
   const following = cli.begin(args, { env: relayed })
   const payloads = () =>
     following
-      .said()
+      .output()
       .stdout.split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line).payload)
@@ -87,7 +87,7 @@ test('dead letters are followed as they come, and over a lost connection', async
   await publish(device, 'w3', 'live', 'status')
   await until('the live one', () => payloads().length === 2)
   relay.close()
-  await until('the note', () => following.said().stderr.includes('connection lost'))
+  await until('the note', () => following.output().stderr.includes('connection lost'))
   await publish(device, 'w3', 'meanwhile', 'status')
   await relay.open()
   await until('the missed one', () => payloads().length === 3)

@@ -117,7 +117,7 @@ describe('telemetry', () => {
     const watching = cli.begin(['telemetry', 'watch', 't1', '--json'])
     const seen = () =>
       watching
-        .said()
+        .output()
         .stdout.split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line).data.temperature)
@@ -162,12 +162,12 @@ test('a watcher reconnects when the service is back', async () => {
     await client.endAsync()
   }
   await say(other, 1)
-  await until('the first', () => watching.said().stdout.includes('value=1'))
+  await until('the first', () => watching.output().stdout.includes('value=1'))
   other.kill('SIGKILL')
-  await until('a word about it', () => watching.said().stderr.includes('connection lost'))
+  await until('a word about it', () => watching.output().stderr.includes('connection lost'))
   const again = await other.again()
   await say(again, 2)
-  await until('the second', () => watching.said().stdout.includes('value=2'))
+  await until('the second', () => watching.output().stdout.includes('value=2'))
   watching.child.kill('SIGINT')
   await watching.ended
 })
@@ -249,7 +249,7 @@ test('logs and events are read and followed', async () => {
   await until('a followed line', async () => {
     await publish(client, 'l1', { level: 'info', message: 'calm' }, 'log')
     await publish(client, 'l1', { level: 'error', message: 'hot\u001b[31m' }, 'log')
-    return following.said().stdout !== ''
+    return following.output().stdout !== ''
   })
   following.child.kill('SIGINT')
   const { code, stdout } = await following.ended

@@ -45,11 +45,13 @@ async function begin(deviceId: string, rest: string): Promise<RunningCli> {
   const { mqttUrl } = service
   const file = { deviceId, token, mqttUrl, rosUrl: ros.url, rest }
   bridge = bridges.begin(file)
-  const { said } = bridge
+  const { output } = bridge
   const isConnected = async () => {
     const { body } = await admin.get(`/devices/${deviceId}`)
     // A topic that is silent may be a fault of the device before anybody looks.
-    return ['online', 'error'].includes(String(body['status'])) && said().stderr.includes('connected to ROS')
+    return (
+      ['online', 'error'].includes(String(body['status'])) && output().stderr.includes('connected to ROS')
+    )
   }
   await until('the bridge connects to both sides', isConnected, CONNECTED_MS)
   return bridge
@@ -121,9 +123,9 @@ test('a subscription that is refused because the topic is not there yet is tried
     const isFirst = ros.sent('subscribe', '/temperature').length === 1
     if (isFirst) reply({ op: 'status', level: 'error', msg: 'type is required', id })
   })
-  const { said } = await begin('ros-later', TELEMETRY)
+  const { output } = await begin('ros-later', TELEMETRY)
   await until('it is tried again', () => ros.sent('subscribe', '/temperature').length > 1)
-  expect(said().stderr).toContain('type is required')
+  expect(output().stderr).toContain('type is required')
 })
 
 const COMMANDS = `
@@ -209,13 +211,13 @@ test('what ROS says while the service is away is kept on disk, over a kill of th
   service.signalAll('SIGKILL')
   await service.ended
   bridge = bridges.begin(file)
-  await until('ROS is connected', () => bridge?.said().stderr.includes('connected to ROS'))
+  await until('ROS is connected', () => bridge?.output().stderr.includes('connected to ROS'))
   for (let second = 0; second < 30; second++) measure(second)
   await until('they are on disk', () => kept().join('').split('"percent"').length === 31)
   bridge.child.kill('SIGKILL')
   await bridge.ended
   bridge = bridges.begin(file)
-  await until('ROS is connected again', () => bridge?.said().stderr.includes('connected to ROS'))
+  await until('ROS is connected again', () => bridge?.output().stderr.includes('connected to ROS'))
   for (let second = 30; second < 40; second++) measure(second)
   service = await service.again()
   admin = await service.admin()
@@ -288,8 +290,8 @@ test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the
     'bridges:\n  - { ros_topic: /scan, mqtt_topic: telemetry/scan, direction: ros_to_mqtt, timeout_sec: 1, on_timeout: error }\n',
   )
   const status = async () => (await admin.get('/devices/ros-quiet')).body['status']
-  const said = async (text: string) => (await admin.get('/devices/ros-quiet/logs')).text.includes(text)
-  await until('the silence is told', () => said('ROS_BRIDGE_TIMEOUT: no message on /scan for 1 s'))
+  const isLogged = async (text: string) => (await admin.get('/devices/ros-quiet/logs')).text.includes(text)
+  await until('the silence is told', () => isLogged('ROS_BRIDGE_TIMEOUT: no message on /scan for 1 s'))
   await until('the silence is a fault of the device', async () => (await status()) === 'error')
   await until('it is subscribed again', () => ros.sent('subscribe', '/scan').length > 1)
   await until('the socket is opened anew', () => ros.connections > 1)
@@ -300,9 +302,9 @@ test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the
   await until('the metrics say so', async () => (await route())?.stale === 1)
   await until('a socket is there', () => {
     ros.publish('/scan', { range: 3 })
-    return bridge?.said().stderr.includes('messages arrive on /scan again')
+    return bridge?.output().stderr.includes('messages arrive on /scan again')
   })
-  await until('the log says so', () => said('messages arrive on /scan again'))
+  await until('the log says so', () => isLogged('messages arrive on /scan again'))
   await until('the fault is over', async () => {
     ros.publish('/scan', { range: 3 })
     return (await status()) === 'online'

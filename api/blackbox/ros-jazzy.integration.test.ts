@@ -78,7 +78,7 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
     })
     expect((await latest()).battery.current).toBeUndefined()
     // The topic that nobody publishes yet has no type that the server could find.
-    await until('the refused subscription is told', () => bridge.said().stderr.includes('type is required'))
+    await until('the refused subscription is told', () => bridge.output().stderr.includes('type is required'))
   })
 
   test('a command is published, and another calls a service', async () => {
@@ -123,7 +123,7 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
 
   test('after a kill of the server topics flow and commands work again', async () => {
     await ros.killServer()
-    await until('the bridge notices', () => bridge.said().stderr.includes('lost the connection to ROS'))
+    await until('the bridge notices', () => bridge.output().stderr.includes('lost the connection to ROS'))
     const refused = await order('lights', { data: true })
     expect(refused.body).toMatchObject({ status: 'failed', error: { code: 'ROS_DISCONNECTED' } })
     const before = await measured()

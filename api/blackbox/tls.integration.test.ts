@@ -140,7 +140,7 @@ describe('MQTT over TLS', () => {
         })
       make('theirs')
       const trusting = `connection: { tls: { enabled: true, ca_cert: ${join(dir, 'theirs', 'ca.crt')} } }`
-      const { said } = bridges.begin({
+      const { output } = bridges.begin({
         ...{ deviceId: 'robot-x', rosUrl: ros.url, token: 'x' },
         ...{
           mqttUrl: `mqtts://localhost:${portOf('mqtts')}`,
@@ -148,7 +148,7 @@ describe('MQTT over TLS', () => {
         },
       })
       await until('it says why it cannot connect', () =>
-        /cannot connect to mqtts:.*certificate.*trying again/.test(said().stderr),
+        /cannot connect to mqtts:.*certificate.*trying again/.test(output().stderr),
       )
     } finally {
       await bridges.close()

@@ -3,7 +3,8 @@ import { type Channel, publicState } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
 import type { ChannelNews } from '../../engine/ports/feed.ts'
 import type { ChannelBody, DeliveryBody } from '../../schemas/alert-channel.ts'
-import { type Millis, toIso } from '../../schemas/ids.ts'
+import { toIso } from '../../schemas/ids.ts'
+import { isoOrNull } from './iso-or-null.ts'
 
 export const MASK = '••••'
 
@@ -85,5 +86,3 @@ function targetBody(target: Channel['target'], showsSecret: boolean): Partial<Ch
       return { to: [...target.to], subject: target.subject ?? null }
   }
 }
-
-const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

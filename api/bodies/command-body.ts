@@ -3,8 +3,9 @@
 import type { Command, CommandResult } from '../../engine/domain/command/record.ts'
 import { heldReason } from '../../engine/domain/command/send-order.ts'
 import type { CommandBody } from '../../schemas/command.ts'
-import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
+import { isoOrNull } from './iso-or-null.ts'
 
 /** The states of a device that may keep a command from being sent. */
 export interface HoldingDevice {
@@ -57,5 +58,3 @@ function resultBody({ executedAt, result, error }: CommandResult) {
     error: error === undefined ? null : { code: error.code, message: error.message },
   }
 }
-
-const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

@@ -4,7 +4,7 @@ import { replayWay } from '../../engine/domain/replay-way.ts'
 import type { DeadLetter } from '../../engine/ports/store.ts'
 import { toIso, toMillis } from '../../schemas/ids.ts'
 
-export function letterBody(letter: DeadLetter) {
+export function deadLetterBody(letter: DeadLetter) {
   return {
     id: letter.id,
     device_id: letter.deviceId,

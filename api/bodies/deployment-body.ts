@@ -3,9 +3,10 @@ import type { Deployment } from '../../engine/domain/ota/deployment.ts'
 import { ruleOf } from '../../engine/domain/ota/stage-gate.ts'
 import type { DeploymentEvent, DeploymentState, MemberJob } from '../../engine/ports/deployments.ts'
 import type { DeploymentBody, JobBody } from '../../schemas/deployment.ts'
-import { type DeploymentId, type Millis, toIso } from '../../schemas/ids.ts'
+import { type DeploymentId, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { JobStatus } from '../../schemas/vocabulary.ts'
+import { isoOrNull } from './iso-or-null.ts'
 import { jobBody } from './job-body.ts'
 import { canaryBody, stageRuleBody } from './stage-body.ts'
 
@@ -50,18 +51,18 @@ export function deploymentBody({ deployment, held, window }: DeploymentState): D
     evidence: deployment.evidence as JsonObject,
     created_by: deployment.createdBy,
     created_at: toIso(deployment.createdAt),
-    started_at: at(deployment.startedAt),
-    paused_at: at(deployment.pausedAt),
-    aborted_at: at(deployment.abortedAt),
-    finished_at: at(deployment.finishedAt),
+    started_at: isoOrNull(deployment.startedAt),
+    paused_at: isoOrNull(deployment.pausedAt),
+    aborted_at: isoOrNull(deployment.abortedAt),
+    finished_at: isoOrNull(deployment.finishedAt),
     deadline_at: toIso(deployment.deadlineAt),
     etag: String(deployment.revision),
   }
 }
 
-export function memberBody(id: DeploymentId, member: MemberJob, untold = 0): JobBody {
+export function memberBody(id: DeploymentId, member: MemberJob, unreportedBytes = 0): JobBody {
   if (member.kind === 'job')
-    return { ...jobBody(member.deviceId, member.job, member.held, untold), reason: null }
+    return { ...jobBody(member.deviceId, member.job, member.held, unreportedBytes), reason: null }
   const isSkipped = member.kind === 'skipped'
   return {
     ...NO_JOB,
@@ -98,8 +99,8 @@ export function deploymentEventBody({
     })),
     evidence: deployment.evidence as JsonObject,
     created_at: toIso(deployment.createdAt),
-    started_at: at(deployment.startedAt),
-    finished_at: at(deployment.finishedAt),
+    started_at: isoOrNull(deployment.startedAt),
+    finished_at: isoOrNull(deployment.finishedAt),
     deadline_at: toIso(deployment.deadlineAt),
     etag: String(deployment.revision),
   }
@@ -157,7 +158,7 @@ function specBody({ spec }: Deployment) {
     proof: spec.proof,
     stable_sec: spec.stableSec,
     offline_ttl_sec: spec.offlineTtlSec,
-    start_at: at(spec.startAt),
+    start_at: isoOrNull(spec.startAt),
     // Parsed from JSON.
     preconditions: (spec.preconditions ?? null) as JsonObject | null,
     windows: spec.windows.map(({ days, start, durationMin, tz }) => ({
@@ -205,8 +206,4 @@ function progressBody({ total, skipped, counts, finishedAt }: Deployment): Deplo
     rolled_back: rolledBack,
     percent: total === 0 ? 100 : Math.floor((final * 100) / total),
   }
-}
-
-function at(time: Millis | undefined): string | null {
-  return time === undefined ? null : toIso(time)
 }

@@ -1,8 +1,9 @@
 // The body of a device in REST and /ws.
 import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceView } from '../../engine/index.ts'
-import { type Millis, toIso } from '../../schemas/ids.ts'
+import { toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { isoOrNull } from './iso-or-null.ts'
 
 const NO_ALERTS = { critical: 0, warning: 0, info: 0 }
 
@@ -76,5 +77,3 @@ function hash32(text: string): number {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash >>> 0
 }
-
-const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

@@ -26,10 +26,10 @@ const STATUS_PLACES = new Map<DeviceStatus, number>(DEVICE_STATUSES.map((status,
 
 export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
   const { table, places, shown, removed, names = 'with' } = parts
-  const types = new Words()
-  const groups = new Words()
-  const tags = new Words()
-  const firmware = new Words()
+  const types = new StringTable()
+  const groups = new StringTable()
+  const tags = new StringTable()
+  const firmware = new StringTable()
   const columns = newColumns()
   for (const place of shown) {
     // The table itself provided the places.
@@ -64,7 +64,7 @@ export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
   }
 }
 
-class Words {
+class StringTable {
   readonly list: string[] = []
   readonly #places = new Map<string, number>()
 

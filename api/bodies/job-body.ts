@@ -1,11 +1,12 @@
 // A device's part in a deployment, in REST and /ws.
 import type { Job } from '../../engine/domain/ota/job.ts'
 import type { FeedEvent } from '../../engine/ports/feed.ts'
-import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import { type DeviceId, toIso } from '../../schemas/ids.ts'
 import type { HeldReason } from '../../schemas/vocabulary.ts'
+import { isoOrNull } from './iso-or-null.ts'
 
-/** `untold` is the number of bytes sent that the job does not include yet. */
-export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefined, untold = 0) {
+/** `unreportedBytes` is the number of bytes sent that the job does not include yet. */
+export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefined, unreportedBytes = 0) {
   const { plan, error, back } = job
   return {
     deployment_id: plan.deploymentId,
@@ -14,21 +15,21 @@ export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefi
     held_reason: held ?? job.waitsFor ?? null,
     attempt: back?.attempt ?? job.attempt,
     progress: job.progress ?? null,
-    bytes_sent: job.bytesSent + untold,
+    bytes_sent: job.bytesSent + unreportedBytes,
     from_version: job.fromVersion ?? null,
     to_version: plan.goal.version,
-    deferred_until: job.waitsFor === 'deferred' ? at(job.notBefore) : null,
+    deferred_until: job.waitsFor === 'deferred' ? isoOrNull(job.notBefore) : null,
     error: error === undefined ? null : { code: error.code, message: error.message },
     late: job.late,
     rollback_status: back?.status ?? null,
-    notified_at: at(job.notifiedAt),
-    downloading_at: at(job.downloadingAt),
-    downloaded_at: at(job.downloadedAt),
-    installing_at: at(job.installingAt),
-    rebooting_at: at(job.rebootingAt),
-    confirming_at: at(job.confirmingAt),
-    finished_at: at(job.finishedAt),
-    next_attempt_at: job.waitsFor === 'backoff' ? at(job.notBefore) : null,
+    notified_at: isoOrNull(job.notifiedAt),
+    downloading_at: isoOrNull(job.downloadingAt),
+    downloaded_at: isoOrNull(job.downloadedAt),
+    installing_at: isoOrNull(job.installingAt),
+    rebooting_at: isoOrNull(job.rebootingAt),
+    confirming_at: isoOrNull(job.confirmingAt),
+    finished_at: isoOrNull(job.finishedAt),
+    next_attempt_at: job.waitsFor === 'backoff' ? isoOrNull(job.notBefore) : null,
     created_at: toIso(job.createdAt),
   }
 }
@@ -45,8 +46,4 @@ export function jobEventBody({ deviceId, job, previous }: Extract<FeedEvent, { k
     progress: progress ?? null,
     error: error === undefined ? null : { code: error.code, message: error.message },
   }
-}
-
-function at(time: Millis | undefined): string | null {
-  return time === undefined ? null : toIso(time)
 }

@@ -9,7 +9,7 @@ export function targetPreview(
 ): TargetPreview {
   const skipped: TargetPreview['skipped'] = []
   const sample: TargetPreview['sample'] = []
-  const [reasons, statuses, types] = [new Tally(), new Tally(), new Tally()]
+  const [reasons, statuses, types] = [new Counter(), new Counter(), new Counter()]
   let [total, accepted] = [0, 0]
   for (const device of devices) {
     total++
@@ -37,7 +37,7 @@ export function targetPreview(
 }
 
 /** Counts by name. Types may have any name, so names are keys of a Map. */
-class Tally {
+class Counter {
   readonly #counts = new Map<string, number>()
 
   add(word: string): void {

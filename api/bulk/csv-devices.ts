@@ -5,20 +5,20 @@ import { toIso } from '../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { parseJsonText } from '../http/json-body.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { csvLine, unguarded } from './csv.ts'
+import { csvLine, unescapeFormula } from './csv.ts'
 
 const METADATA = 'metadata.'
-const KNOWN: ReadonlySet<string> = new Set([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
+const KNOWN_COLUMNS: ReadonlySet<string> = new Set([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
 const UNSAFE: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Returns undefined if a header with these columns is valid. */
-export function unfitColumns(columns: readonly string[]): Refusal | undefined {
+export function refuseColumns(columns: readonly string[]): Refusal | undefined {
   const unknown = columns.filter((column) => !isKnown(column))
-  const twice = columns.filter((column, i) => columns.indexOf(column) !== i)
+  const duplicates = columns.filter((column, i) => columns.indexOf(column) !== i)
   const missing = ['name', 'type'].filter((column) => !columns.includes(column))
   const errors = [
     ...unknown.map((column) => toError(column, 'UNKNOWN_COLUMN', 'is not known')),
-    ...twice.map((column) => toError(column, 'DUPLICATE', 'is given twice')),
+    ...duplicates.map((column) => toError(column, 'DUPLICATE', 'is given twice')),
     ...missing.map((column) => toError(column, 'REQUIRED', 'is required')),
   ].slice(0, 20)
   const [first] = errors
@@ -35,7 +35,7 @@ const toError = (column: string, code: string, message: string) => ({
 })
 
 function isKnown(column: string): boolean {
-  if (!column.startsWith(METADATA)) return KNOWN.has(column)
+  if (!column.startsWith(METADATA)) return KNOWN_COLUMNS.has(column)
   return column
     .slice(METADATA.length)
     .split('.')
@@ -54,7 +54,7 @@ export function toBody(
   const body: Record<string, Json> = {}
   const texts: (readonly [path: string, text: string])[] = []
   for (const [i, column] of columns.entries()) {
-    const text = unguarded(record[i] ?? '')
+    const text = unescapeFormula(record[i] ?? '')
     if (text === '') continue
     if (column.startsWith(METADATA)) texts.push([column.slice(METADATA.length), text])
     else if (column === 'metadata') {
@@ -68,7 +68,7 @@ export function toBody(
     // The object belongs only to this row, so it may be changed.
     const metadata = (body['metadata'] ?? {}) as Record<string, Json>
     for (const [path, text] of texts) {
-      if (!put(metadata, path.split('.'), text))
+      if (!setNested(metadata, path.split('.'), text))
         return invalid(`/metadata/${path}`, { code: 'DUPLICATE', message: 'is given twice' })
     }
     body['metadata'] = metadata
@@ -76,12 +76,12 @@ export function toBody(
   return { kind: 'body', body }
 }
 
-function put(
+function setNested(
   metadata: Record<string, Json>,
-  [name = '', ...deeper]: readonly string[],
+  [name = '', ...rest]: readonly string[],
   text: string,
 ): boolean {
-  if (deeper.length === 0) {
+  if (rest.length === 0) {
     if (Object.hasOwn(metadata, name)) return false
     metadata[name] = text
     return true
@@ -89,7 +89,7 @@ function put(
   if (!Object.hasOwn(metadata, name)) metadata[name] = {}
   const inner = metadata[name]
   // This object also belongs only to this row.
-  return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
+  return isObject(inner) && setNested(inner as Record<string, Json>, rest, text)
 }
 
 function parseField(column: string, text: string): Json {

@@ -88,6 +88,6 @@ function csvField(text: string): string {
 }
 
 /** Reverts what `csvLine` did to make the field safe. */
-export function unguarded(field: string): string {
+export function unescapeFormula(field: string): string {
   return field.startsWith("'") && FORMULA.test(field.slice(1)) ? field.slice(1) : field
 }

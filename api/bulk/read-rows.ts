@@ -11,7 +11,7 @@ import { parseJsonText } from '../http/json-body.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { CsvReader } from './csv.ts'
-import { toBody, unfitColumns } from './csv-devices.ts'
+import { refuseColumns, toBody } from './csv-devices.ts'
 
 /** A row: a body to be validated, or the reason why the row is invalid. */
 export type Row =
@@ -50,7 +50,7 @@ export async function readRows(bytes: AsyncIterable<Uint8Array>, type: string): 
     }
     refusal ??= reader.push(decoder.decode()) ?? reader.end()
   } catch (error) {
-    refusal ??= unreadable(error)
+    refusal ??= toRefusal(error)
   }
   if (refusal !== undefined) return refusal
   if (rows.length > LIMITS.bulkRowsMax)
@@ -70,7 +70,7 @@ function readerOf(media: string | undefined, rows: Row[]): RowReader {
 const tooLarge = (detail: Refusal['detail']) => refused('PAYLOAD_TOO_LARGE', detail)
 
 /** Translates an error of the decoder, or of a connection that the sender closed. */
-function unreadable(error: unknown): Refusal {
+function toRefusal(error: unknown): Refusal {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
     return refused('BAD_REQUEST', { message: 'the body is not valid UTF-8' })
@@ -137,16 +137,16 @@ function csvRows(rows: Row[]): RowReader {
     for (const record of records) {
       if (columns === undefined) {
         columns = record.map((column) => column.trim())
-        const unfit = unfitColumns(columns)
+        const unfit = refuseColumns(columns)
         if (unfit !== undefined) return unfit
         continue
       }
       const row = rows.length + 1
-      const made = toBody(columns, record)
+      const converted = toBody(columns, record)
       rows.push(
-        made.kind === 'refused'
-          ? { kind: 'unread', row, refusal: made }
-          : { kind: 'row', row, body: made.body },
+        converted.kind === 'refused'
+          ? { kind: 'unread', row, refusal: converted }
+          : { kind: 'row', row, body: converted.body },
       )
     }
     return csv.problem === undefined

@@ -58,12 +58,12 @@ export function createCli({ environment, stdout, stderr, signal, options }: CliO
     get output() {
       if (output !== undefined) return output
       const { json, output: form = 'table', columns } = options()
-      const look = { form: json === true ? 'json' : form, isPlain: environment.isPlain, columns } as const
-      output = createOutput({ stdout, stderr }, look)
+      const style = { form: json === true ? 'json' : form, isPlain: environment.isPlain, columns } as const
+      output = createOutput({ stdout, stderr }, style)
       return output
     },
-    url: () => chosen(contexts, environment, options()).context.url,
-    connect: (more) => connect(contexts, chosen(contexts, environment, options()), { signal, ...more }),
+    url: () => chooseTarget(contexts, environment, options()).context.url,
+    connect: (more) => connect(contexts, chooseTarget(contexts, environment, options()), { signal, ...more }),
   }
 }
 
@@ -75,24 +75,25 @@ interface Target {
 }
 
 /** Flags take precedence over the environment, and the environment over the current context. */
-function chosen(
+function chooseTarget(
   file: ContextsFile,
   environment: Environment,
   { context: wanted, url }: GlobalOptions,
 ): Target {
   const { current, contexts } = file.read()
   const name = wanted ?? current
-  const kept = name === undefined || !Object.hasOwn(contexts, name) ? undefined : contexts[name]
-  if (wanted !== undefined && kept === undefined)
+  const stored = name === undefined || !Object.hasOwn(contexts, name) ? undefined : contexts[name]
+  if (wanted !== undefined && stored === undefined)
     throw new Failure(
       EXIT.usage,
       `there is no context ${wanted}; run \`fleet contexts list\` to see all of them`,
     )
-  const address = url ?? (wanted === undefined ? environment.url : undefined) ?? kept?.url ?? URL_DEFAULT
+  const address = url ?? (wanted === undefined ? environment.url : undefined) ?? stored?.url ?? URL_DEFAULT
   const token = wanted === undefined ? environment.token : undefined
   // Credentials are only sent to the service they were issued by.
-  if (kept === undefined || kept.url !== address) return { name: undefined, context: { url: address }, token }
-  return { name, context: kept, token }
+  if (stored === undefined || stored.url !== address)
+    return { name: undefined, context: { url: address }, token }
+  return { name, context: stored, token }
 }
 
 async function connect(

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../schemas/vocabulary.ts'
-import { given } from './given.ts'
+import { definedFields } from './defined-fields.ts'
 import { jsonObject, parameter, wholeNumber } from './option-parsers.ts'
 
 export interface CommandOptions {
@@ -33,7 +33,7 @@ export function toCommandBody(
   return {
     command,
     ...(data === undefined && param === undefined ? {} : { data: { ...data, ...param } }),
-    ...given({ priority, timeout_sec: timeout }),
+    ...definedFields({ priority, timeout_sec: timeout }),
   }
 }
 

@@ -10,27 +10,27 @@ export async function complete(
 ): Promise<readonly string[]> {
   let command = root
   let given = 0
-  let awaited: Option | undefined
+  let pendingOption: Option | undefined
   for (const word of words.slice(0, -1)) {
-    if (awaited !== undefined) {
+    if (pendingOption !== undefined) {
       // Sets the service and the login with which ids are looked up.
-      if (root.options.includes(awaited)) root.setOptionValue(awaited.attributeName(), word)
-      awaited = undefined
+      if (root.options.includes(pendingOption)) root.setOptionValue(pendingOption.attributeName(), word)
+      pendingOption = undefined
       continue
     }
-    awaited = optionOf(command, root, word)
+    pendingOption = optionOf(command, root, word)
     if (word.startsWith('-')) continue
     if (command === root) await load(word)
-    const below = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
-    given = below === undefined ? given + 1 : 0
-    command = below ?? command
+    const subcommand = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    given = subcommand === undefined ? given + 1 : 0
+    command = subcommand ?? command
   }
   const typed = words.at(-1) ?? ''
   const isDevice =
-    awaited === undefined
+    pendingOption === undefined
       ? !typed.startsWith('-') && argumentOf(command, given)?.name() === DEVICE
-      : awaited.flags.includes(`<${DEVICE}>`)
-  const found = isDevice ? await devicesLike(typed) : candidates(command, root, { typed, awaited })
+      : pendingOption.flags.includes(`<${DEVICE}>`)
+  const found = isDevice ? await devicesLike(typed) : candidates(command, root, { typed, pendingOption })
   return found.filter((text) => text.startsWith(typed))
 }
 
@@ -54,13 +54,13 @@ function optionOf(command: Command, root: Command, word: string): Option | undef
 function candidates(
   command: Command,
   root: Command,
-  { typed, awaited }: { readonly typed: string; readonly awaited: Option | undefined },
+  { typed, pendingOption }: { readonly typed: string; readonly pendingOption: Option | undefined },
 ): readonly string[] {
-  if (awaited !== undefined) return awaited.argChoices ?? []
+  if (pendingOption !== undefined) return pendingOption.argChoices ?? []
   if (typed.startsWith('-'))
     return [...command.options, ...root.options].flatMap(({ long }) => long ?? []).concat('--help')
   return [
-    ...command.commands.map((below) => below.name()),
+    ...command.commands.map((subcommand) => subcommand.name()),
     ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
   ]
 }

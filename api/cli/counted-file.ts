@@ -8,16 +8,16 @@ import { errorText } from '../../schemas/error-text.ts'
 import { EXIT, Failure } from './failure.ts'
 
 class CountedFile extends File {
-  readonly #read: (bytes: number) => void
+  readonly #onRead: (bytes: number) => void
 
-  constructor(content: Blob, name: string, read: (bytes: number) => void) {
+  constructor(content: Blob, name: string, onRead: (bytes: number) => void) {
     super([content], name)
-    this.#read = read
+    this.#onRead = onRead
   }
 
   /** Called by `fetch` to read the file. */
   override stream(): ReadableStream<Uint8Array> {
-    const read = this.#read
+    const read = this.#onRead
     let bytes = 0
     return super.stream().pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
@@ -31,8 +31,8 @@ class CountedFile extends File {
   }
 }
 
-/** `read` is called with the number of bytes read so far. */
-export async function openCounted(path: string, read: (bytes: number) => void): Promise<File> {
+/** `onRead` is called with the number of bytes read so far. */
+export async function openCounted(path: string, onRead: (bytes: number) => void): Promise<File> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),
     (error: unknown) => {
@@ -41,5 +41,5 @@ export async function openCounted(path: string, read: (bytes: number) => void): 
     },
   )
   if (!isFile) throw new Failure(EXIT.usage, `${path} is not a file`)
-  return new CountedFile(await openAsBlob(path), basename(path), read)
+  return new CountedFile(await openAsBlob(path), basename(path), onRead)
 }

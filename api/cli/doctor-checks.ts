@@ -39,8 +39,8 @@ export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
   const url = cli.url()
   const { client } = await cli.connect({ triesMax: 1, timeoutMs: ANSWER_MS })
   const service = await checkService(client, url)
-  const isThere = service[0]?.verdict === 'ok'
-  const remote = isThere
+  const isReachable = service[0]?.verdict === 'ok'
+  const remote = isReachable
     ? [
         await checkClock(url),
         await checkLogin(client),
@@ -50,8 +50,13 @@ export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
         ...(await checkTokens(client)),
       ]
     : []
-  const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
-  return [checkNode(), ...service, ...remote, ...(isHere ? await checkMachine(cli.environment, isThere) : [])]
+  const isLocal = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
+  return [
+    checkNode(),
+    ...service,
+    ...remote,
+    ...(isLocal ? await checkMachine(cli.environment, isReachable) : []),
+  ]
 }
 
 function checkNode(): Finding {
@@ -64,13 +69,15 @@ function checkNode(): Finding {
 async function checkService(client: Client, url: string): Promise<readonly Finding[]> {
   try {
     const { status, dependencies = [] } = await client.readyz({ query: { verbose: '' } })
-    const there = ok('service', `${url} is ${status}`)
-    const parts = dependencies.map(({ name, ok: isWell, detail }) =>
-      isWell
+    const serviceFinding = ok('service', `${url} is ${status}`)
+    const parts = dependencies.map(({ name, ok: isHealthy, detail }) =>
+      isHealthy
         ? ok(name, detail || 'healthy')
         : bad(name, detail || 'unhealthy', 'the service retries by itself; see its log for the cause'),
     )
-    return status === 'ready' ? [there, ...parts] : [{ ...there, verdict: 'warn' }, ...parts]
+    return status === 'ready'
+      ? [serviceFinding, ...parts]
+      : [{ ...serviceFinding, verdict: 'warn' }, ...parts]
   } catch (error) {
     const { message } = toFailureReport(error)
     return [

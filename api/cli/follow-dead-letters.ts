@@ -1,8 +1,8 @@
 // Prints dead letters as they arrive, until Ctrl-C. Those from while the connection was lost are read from the list.
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Cli } from './cli.ts'
+import { definedFields } from './defined-fields.ts'
 import { toFailureReport } from './failure.ts'
-import { given } from './given.ts'
 import { watch } from './watch.ts'
 
 interface LetterFilter {
@@ -26,7 +26,7 @@ export async function followDeadLetters(cli: Cli, { device, reason, recent }: Le
     cli.output.event(letter, () => [at, of, topic, why, detail, payload])
   }
   const look = async () => {
-    const query = { per_page: recent, ...given({ device_id: device, reason }) }
+    const query = { per_page: recent, ...definedFields({ device_id: device, reason }) }
     const { data } = await client.listDeadLetters({ query })
     for (const letter of data.toReversed()) show(letter)
   }
@@ -37,7 +37,7 @@ export async function followDeadLetters(cli: Cli, { device, reason, recent }: Le
   const onSubscribed = () => {
     looking = looking.then(look).catch(failed)
   }
-  const filter = given({ device_id: device })
+  const filter = definedFields({ device_id: device })
   await watch(cli, { channel: 'audit', filter, onSubscribed }, ({ event, data }) => {
     // A live event is an object.
     if (event === 'dead_letter.added') looking = looking.then(() => show(data as JsonObject))

@@ -1,7 +1,7 @@
 // Output of a command: results go to stdout, so that they can be piped, and all other messages to stderr.
 import { EXIT, Failure, type FailureReport } from './failure.ts'
 import { type Pages, take } from './paged.ts'
-import { cellText, clean, fieldsText, type Look, tableText, visibleColumns } from './table.ts'
+import { cellText, clean, fieldsText, type TableStyle, tableText, visibleColumns } from './table.ts'
 
 export interface Writer {
   readonly isTTY?: boolean
@@ -13,7 +13,7 @@ export interface Writer {
 export const OUTPUT_FORMS = ['table', 'wide', 'json', 'name'] as const
 export type OutputForm = (typeof OUTPUT_FORMS)[number]
 
-export interface OutputLook {
+export interface OutputStyle {
   readonly form: OutputForm
   readonly isPlain: boolean
   /** Replaces the columns that a command chose. */
@@ -51,16 +51,16 @@ const WIDTH_DEFAULT = 80
 
 export function createOutput(
   { stdout, stderr }: Streams,
-  { form, isPlain, columns: wanted }: OutputLook,
+  { form, isPlain, columns: wanted }: OutputStyle,
 ): Output {
   const isJson = form === 'json'
-  const look: Look = {
+  const style: TableStyle = {
     isTerminal: stdout.isTTY === true,
     isColoured: stdout.isTTY === true && !isPlain,
     // Some terminals report a width of 0.
     width: form === 'wide' ? Number.POSITIVE_INFINITY : stdout.columns || WIDTH_DEFAULT,
   }
-  const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
+  const json = (value: unknown) => stdout.write(`${jsonText(value, style.isTerminal ? 2 : undefined)}\n`)
   const progress = progressOn(stderr)
   const note: Output['note'] = (text) => {
     progress(undefined)
@@ -69,14 +69,14 @@ export function createOutput(
   const list: Output['list'] = (items, columns) => {
     if (isJson) return void json(items)
     // A heading without rows would look like an error. Programs understand empty output.
-    if (items.length === 0 && look.isTerminal) return note('nothing found')
+    if (items.length === 0 && style.isTerminal) return note('nothing found')
     const chosen = wanted === undefined ? columns : pickColumns(wanted, columns, items)
     const shown = form === 'name' ? chosen.slice(0, 1) : chosen
-    const rows = items.map((item) => shown.map(([, read]) => cellText(read(item), look)))
+    const rows = items.map((item) => shown.map(([, read]) => cellText(read(item), style)))
     const head = shown.map(([title]) => title)
     if (form === 'name') return void stdout.write(rows.map((row) => `${row.join()}\n`).join(''))
-    stdout.write(tableText(head, rows, look))
-    const hidden = head.slice(visibleColumns(head, rows, look))
+    stdout.write(tableText(head, rows, style))
+    const hidden = head.slice(visibleColumns(head, rows, style))
     if (hidden.length > 0) note(`${hidden.join(', ')} did not fit; use -o wide, or --columns to choose`)
   }
   return {
@@ -87,8 +87,8 @@ export function createOutput(
         fields ?? Object.keys(item).map((name) => [name, (of: object) => Reflect.get(of, name)] as const)
       stdout.write(
         fieldsText(
-          shown.map(([name, read]) => [name, cellText(read(item), look)]),
-          look,
+          shown.map(([name, read]) => [name, cellText(read(item), style)]),
+          style,
         ),
       )
     },
@@ -103,8 +103,8 @@ export function createOutput(
       progress(undefined)
       const line = () =>
         cells()
-          .map((cell) => cellText(cell, look))
-          .join(look.isTerminal ? '  ' : '\t')
+          .map((cell) => cellText(cell, style))
+          .join(style.isTerminal ? '  ' : '\t')
       stdout.write(`${isJson ? jsonText(value) : line()}\n`)
     },
     text: (text) => void stdout.write(text),

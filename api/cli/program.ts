@@ -203,7 +203,7 @@ export function createProgram(version: string, cli: () => Cli, { stdout, stderr 
     loaded.add(name)
     const add = await area.load()
     add(found, cli())
-    settle(found, output)
+    applySettings(found, output)
   }
   command.hook('preSubcommand', (_, subcommand) => load(subcommand.name()))
   return {
@@ -228,11 +228,11 @@ function columnNames(text: string): readonly string[] {
 const ALIASES: Readonly<Record<string, string>> = { list: 'ls', delete: 'rm' }
 
 /** Applies settings again, because Commander passes them only to commands that are added later. */
-function settle(command: Command, output: CommandOutput): void {
+function applySettings(command: Command, output: CommandOutput): void {
   command.exitOverride().helpCommand(false).configureOutput(output)
   const alias = Object.hasOwn(ALIASES, command.name()) ? ALIASES[command.name()] : undefined
   if (alias !== undefined) command.alias(alias)
-  for (const below of command.commands) settle(below, output)
+  for (const subcommand of command.commands) applySettings(subcommand, output)
 }
 
 /** The exit code for an error of Commander. Undefined for any other error. */

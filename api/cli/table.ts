@@ -1,6 +1,6 @@
 // Text output: aligned columns on a terminal, tab-separated values for other programs.
 
-export interface Look {
+export interface TableStyle {
   /** Aligned columns are used only on a terminal. */
   readonly isTerminal: boolean
   readonly isColoured: boolean
@@ -9,7 +9,7 @@ export interface Look {
 }
 
 /** The text of a value in a cell. A missing value is a dash on a terminal, and empty otherwise. */
-export function cellText(value: unknown, { isTerminal }: Pick<Look, 'isTerminal'>): string {
+export function cellText(value: unknown, { isTerminal }: Pick<TableStyle, 'isTerminal'>): string {
   if (value === undefined || value === null || value === '') return isTerminal ? '-' : ''
   if (Array.isArray(value)) return value.map((one) => cellText(one, { isTerminal })).join(',')
   return clean(typeof value === 'object' ? JSON.stringify(value) : String(value))
@@ -41,28 +41,32 @@ const COLOURS: Readonly<Record<string, string>> = {
   bad: RED,
 }
 
-export function tableText(head: readonly string[], rows: readonly (readonly string[])[], look: Look): string {
-  if (!look.isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('')
+export function tableText(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  style: TableStyle,
+): string {
+  if (!style.isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('')
   const widths = widthsOf(head, rows)
   const line = (cells: readonly string[], paint: (text: string, cell: string) => string) => {
-    let left = look.width
+    let left = style.width
     const shown = cells.map((cell, i) => {
       const width = widths[i] ?? 0
-      const text = cut(i === cells.length - 1 ? cell : cell.padEnd(width), left)
+      const text = truncate(i === cells.length - 1 ? cell : cell.padEnd(width), left)
       left -= width + 2
       return paint(text, cell)
     })
     return `${shown.join('  ').trimEnd()}\n`
   }
-  const heading = line(head, (text) => painted(text, BOLD, look))
-  return heading + rows.map((row) => line(row, (text, cell) => painted(text, COLOURS[cell], look))).join('')
+  const heading = line(head, (text) => painted(text, BOLD, style))
+  return heading + rows.map((row) => line(row, (text, cell) => painted(text, COLOURS[cell], style))).join('')
 }
 
 /** How many columns, counted from the first, have at least some room on the line. */
 export function visibleColumns(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { isTerminal, width }: Look,
+  { isTerminal, width }: TableStyle,
 ): number {
   if (!isTerminal) return head.length
   let left = width
@@ -81,22 +85,22 @@ function widthsOf(head: readonly string[], rows: readonly (readonly string[])[])
   return head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
 }
 
-export function fieldsText(fields: readonly (readonly [string, string])[], look: Look): string {
-  if (!look.isTerminal) return fields.map(([name, value]) => `${name}\t${value}\n`).join('')
+export function fieldsText(fields: readonly (readonly [string, string])[], style: TableStyle): string {
+  if (!style.isTerminal) return fields.map(([name, value]) => `${name}\t${value}\n`).join('')
   const width = Math.max(0, ...fields.map(([name]) => name.length))
   return fields
     .map(
       ([name, value]) =>
-        `${painted(name.padEnd(width), BOLD, look)}  ${painted(value, COLOURS[value], look)}\n`,
+        `${painted(name.padEnd(width), BOLD, style)}  ${painted(value, COLOURS[value], style)}\n`,
     )
     .join('')
 }
 
-function painted(text: string, colour: string | undefined, { isColoured }: Look): string {
+function painted(text: string, colour: string | undefined, { isColoured }: TableStyle): string {
   return colour === undefined || !isColoured ? text : `\u001b[${colour}m${text}\u001b[0m`
 }
 
-function cut(text: string, width: number): string {
+function truncate(text: string, width: number): string {
   if (text.length <= width) return text
   return width < 2 ? '' : `${text.slice(0, width - 1)}…`
 }

@@ -29,7 +29,7 @@ const RETRY_MAX_MS = 10_000
 /** Close codes after which a further attempt would end the same way. */
 const FINAL: ReadonlySet<number> = new Set([1002, 1008, 4403, 4413, 4429])
 /** Temporary refusals: the token expired meanwhile, the rate was exceeded, or a part of the service is down. */
-const PASSING: ReadonlySet<number> = new Set([401, 429, 503])
+const TEMPORARY: ReadonlySet<number> = new Set([401, 429, 503])
 
 interface WatchEnd {
   readonly code: number
@@ -102,7 +102,7 @@ async function follow(
       if (frame['type'] !== 'error') continue
       // The same problem document as in REST.
       const { title = 'refused', detail = title, status = 0 } = frame['problem'] as Refusal
-      if (!PASSING.has(status) || (status === 401 && !wasAuthenticated))
+      if (!TEMPORARY.has(status) || (status === 401 && !wasAuthenticated))
         throw new Failure(refusalExit(status), detail)
       return { code: 1013, reason: detail, wasAuthenticated }
     }

@@ -39,9 +39,9 @@ export async function ddiCaller(
   const speaksFor = proof.isGateway ? device?.parentId === proof.owner : proof.owner === deviceId
   // Callers who may not act for a device must not learn whether it exists.
   if (device === undefined || owner === undefined || !speaksFor)
-    return stranger('the token or the certificate is of another device')
+    return unauthenticated('the token or the certificate is of another device')
   const isRevoked = proof.issuedAt !== undefined && proof.issuedAt < owner.tokensValidFrom
-  if ([device, owner].some(isGone) || isRevoked) return stranger('the token was revoked')
+  if ([device, owner].some(isDecommissioned) || isRevoked) return unauthenticated('the token was revoked')
   if (!(about.writes ? proof.mayWrite : proof.mayRead))
     return refused('FORBIDDEN', {
       message: `the token lacks the scope ${about.writes ? 'publish' : 'subscribe'}`,
@@ -53,21 +53,22 @@ async function proofOf(
   { tokens }: Pick<Services, 'tokens'>,
   { id, authorization, certificate }: About,
 ): Promise<Proof | Refusal> {
-  if (certificate?.fault !== undefined) return stranger(`the certificate ${certificate.fault}`)
+  if (certificate?.fault !== undefined) return unauthenticated(`the certificate ${certificate.fault}`)
   if (authorization === undefined && certificate !== undefined) {
     const owner = parseDeviceId(certificate.commonName)
-    if (owner === undefined) return stranger('the common name of the certificate must be the device id')
+    if (owner === undefined)
+      return unauthenticated('the common name of the certificate must be the device id')
     const isGateway = certificate.commonName !== id
     return { kind: 'proof', owner, isGateway, issuedAt: undefined, mayRead: true, mayWrite: true }
   }
   const [, scheme = '', token = ''] =
     /^(TargetToken|GatewayToken) +(\S{1,8192})$/i.exec(authorization ?? '') ?? []
-  if (token === '') return stranger('send Authorization: TargetToken <device token>')
+  if (token === '') return unauthenticated('send Authorization: TargetToken <device token>')
   const verified = await tokens.verifyDevice(token)
-  if (verified.kind === 'void') return stranger(`the device token ${verified.why}`)
+  if (verified.kind === 'void') return unauthenticated(`the device token ${verified.why}`)
   const { deviceId: owner, issuedAt, maySubscribe: mayRead, mayPublish: mayWrite } = verified.claims
   if (certificate !== undefined && certificate.commonName !== owner)
-    return stranger('the certificate and the token are of different devices')
+    return unauthenticated('the certificate and the token are of different devices')
   return {
     kind: 'proof',
     owner,
@@ -78,5 +79,5 @@ async function proofOf(
   }
 }
 
-const isGone = ({ status }: DeviceRecord) => status === 'decommissioned'
-const stranger = (message: string) => refused('UNAUTHENTICATED', { message })
+const isDecommissioned = ({ status }: DeviceRecord) => status === 'decommissioned'
+const unauthenticated = (message: string) => refused('UNAUTHENTICATED', { message })

@@ -76,12 +76,13 @@ export function toConfigure({ mode = 'merge', data }: Static<typeof ConfigBody>)
   const attributes: JsonObject = Object.fromEntries(
     Object.entries(data).map(([name, value]) => [name, String(value)]),
   )
-  const said = attributes['firmware_version'] ?? attributes['version']
+  const version = attributes['firmware_version'] ?? attributes['version']
   return {
     kind: 'configure',
     mode,
     attributes,
-    version: mode === 'remove' || typeof said !== 'string' || said === '' ? undefined : said.slice(0, 128),
+    version:
+      mode === 'remove' || typeof version !== 'string' || version === '' ? undefined : version.slice(0, 128),
   }
 }
 

@@ -20,7 +20,7 @@ import {
   readClientCertificate,
 } from '../../engine/ports/client-certificate.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
-import { goOnUnlessRefused, sendProblem } from '../http/problems.ts'
+import { refuseOrContinue, sendProblem } from '../http/problems.ts'
 import type { Services } from '../http/services.ts'
 import { checkOf } from '../http/validation.ts'
 import type { Rates } from '../rates/rates.ts'
@@ -38,7 +38,7 @@ type Params = { readonly device_id: string; readonly number?: string }
 /** An answer without a body means success. */
 type DdiAnswer = { readonly body?: object } | Refusal | { readonly gone: Refusal }
 
-interface Ask {
+interface DdiRequest {
   readonly deviceId: DeviceId
   readonly number: number
   readonly body: unknown
@@ -50,7 +50,7 @@ interface DdiRoute {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
   readonly body?: TSchema
-  answer(ask: Ask): Promise<DdiAnswer>
+  answer(ddiRequest: DdiRequest): Promise<DdiAnswer>
 }
 
 interface Tools {
@@ -64,26 +64,26 @@ export function serveDdi(app: FastifyInstance, tools: Tools): void {
   const { services } = tools
   for (const tenant of TENANTS)
     for (const { method, path, body, answer } of ddiRoutes(services)) {
-      const wrong = body === undefined ? () => undefined : checkOf(body, 'body')
+      const checkBody = body === undefined ? () => undefined : checkOf(body, 'body')
       app.route({
         method,
         url: `/${tenant}/controller/v1/:device_id${path}`,
         onRequest(request, reply, done) {
-          goOnUnlessRefused({ request, reply }, () => admitDevice({ request, reply }, tools), done)
+          refuseOrContinue({ request, reply }, () => admitDevice({ request, reply }, tools), done)
         },
         async handler(request, reply) {
           const { device_id: id, number = '1' } = request.params as Params
-          if (!/^\d{1,10}$/.test(number)) return sendProblem(request, reply, noSuchAction())
+          if (!/^\d{1,10}$/.test(number)) return sendProblem(request, reply, actionNotFound())
           const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
           const refusal =
             body !== undefined && request.body === undefined
               ? refused('VALIDATION_FAILED', { message: 'a body is required' })
-              : wrong(request.body, bytes)
+              : checkBody(request.body, bytes)
           if (refusal !== undefined) return sendProblem(request, reply, refusal)
           const base = `${services.publicUrl()}/${tenant}/controller/v1/${encodeURIComponent(id)}`
           // The device was authenticated under this id.
-          const ask = { deviceId: id as DeviceId, number: Number(number), body: request.body, base }
-          return send({ request, reply }, await answer(ask))
+          const ddiRequest = { deviceId: id as DeviceId, number: Number(number), body: request.body, base }
+          return send({ request, reply }, await answer(ddiRequest))
         },
       })
     }
@@ -91,12 +91,12 @@ export function serveDdi(app: FastifyInstance, tools: Tools): void {
 
 function ddiRoutes(services: Services): readonly DdiRoute[] {
   const { engine, clock } = services
-  const nothing = async () => noSuchAction()
+  const nothing = async () => actionNotFound()
 
   /** Resolves with the device's jobs afterwards, or with the reason for a refusal. */
-  async function act(deviceId: DeviceId, what: DdiAct): Promise<{ readonly firmware: Firmware } | Refusal> {
+  async function act(deviceId: DeviceId, ddiAct: DdiAct): Promise<{ readonly firmware: Firmware } | Refusal> {
     const by = { kind: 'device', id: deviceId } as const
-    const outcome = await engine.submit(deviceId, { kind: 'ddi', act: what }, { by })
+    const outcome = await engine.submit(deviceId, { kind: 'ddi', act: ddiAct }, { by })
     if (outcome.kind === 'refused') return outcome
     return { firmware: (await engine.firmwareOf(deviceId))?.firmware ?? NO_FIRMWARE }
   }
@@ -117,7 +117,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
         const acted = await act(deviceId, { kind: 'read', number })
         if (!('firmware' in acted)) return ended(acted)
         const job = offeredJob(acted.firmware)
-        if (job === undefined || ddiJob(acted.firmware, number) !== job) return noSuchAction()
+        if (job === undefined || ddiJob(acted.firmware, number) !== job) return actionNotFound()
         await engine.firmware.ready()
         const record = engine.firmware.get(job.plan.goal.firmwareId)
         if (record === undefined || record.status === 'yanked')
@@ -147,7 +147,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
         const job = unannouncedCancel(acted.firmware)
         return job !== undefined && ddiJob(acted.firmware, number) === job
           ? { body: cancelBody(job) }
-          : noSuchAction()
+          : actionNotFound()
       },
     },
     {
@@ -159,7 +159,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
         const acted = await act(deviceId, hasStopped ? { kind: 'stopped', number } : { kind: 'poll' })
         if (!('firmware' in acted)) return acted
         const job = ddiJob(acted.firmware, number)
-        return job !== undefined && isDdiEnded(job) ? {} : noSuchAction()
+        return job !== undefined && isDdiEnded(job) ? {} : actionNotFound()
       },
     },
     {
@@ -216,4 +216,4 @@ function send(
   return reply.code(200).type('application/hal+json; charset=utf-8').send(JSON.stringify(body))
 }
 
-const noSuchAction = () => refused('NOT_FOUND', { message: 'the device has no such action' })
+const actionNotFound = () => refused('NOT_FOUND', { message: 'the device has no such action' })

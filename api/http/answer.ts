@@ -11,9 +11,9 @@ export interface Answer {
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The user that a public operation identified, such as the one who logged in. */
-  readonly by?: UserId | undefined
+  readonly userId?: UserId | undefined
   /** Added to the audit entry, next to the names of the fields. */
-  readonly noted?: JsonObject | undefined
+  readonly auditDetail?: JsonObject | undefined
 }
 
 /** A stream of bytes. It ends when its reader or the request ends. */

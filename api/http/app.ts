@@ -18,8 +18,15 @@ import { boundConnections } from './connection-bounds.ts'
 import { createCors } from './cors.ts'
 import { FileStreams } from './file-streams.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
-import { notFound } from './not-found.ts'
-import { hasReaderLeft, pathOf, refuseBytes, refuseSocket, sendProblem, toRefusal } from './problems.ts'
+import { answerUnmatched } from './not-found.ts'
+import {
+  hasClientDisconnected,
+  pathOf,
+  refuseBytes,
+  refuseSocket,
+  sendProblem,
+  toRefusal,
+} from './problems.ts'
 import { addRoute, installArrival, METHODS, PROBES } from './request-steps.ts'
 import { plainUrl, type RoutePath, toPattern } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -33,7 +40,7 @@ declare module 'fastify' {
     caller: Caller | undefined
     /** Code of the problem that was sent as the answer. */
     refusal: RefusalCode | undefined
-    noted: JsonObject | undefined
+    auditDetail: JsonObject | undefined
     /** True if the engine writes the audit entry of this request. */
     isSigned: boolean
   }
@@ -70,16 +77,16 @@ export function buildApp(options: AppOptions): FastifyInstance {
   acceptJson(app)
   app.decorateRequest('caller', undefined)
   app.decorateRequest('refusal', undefined)
-  app.decorateRequest('noted', undefined)
+  app.decorateRequest('auditDetail', undefined)
   app.decorateRequest('isSigned', false)
   boundConnections(app.server, options.trustedProxies)
   refuseProxying(app.server, services.ids)
-  const arrival = { ...options, cors: createCors(options.corsOrigins), paths: notePaths(app) }
+  const arrival = { ...options, cors: createCors(options.corsOrigins), paths: collectPaths(app) }
   installArrival(app, arrival)
   app.setErrorHandler((error, request, reply) => {
-    if (!hasReaderLeft(error, reply)) sendProblem(request, reply, toRefusal(error, request, logger))
+    if (!hasClientDisconnected(error, reply)) sendProblem(request, reply, toRefusal(error, request, logger))
   })
-  app.setNotFoundHandler((request, reply) => notFound(arrival, request, reply))
+  app.setNotFoundHandler((request, reply) => answerUnmatched(arrival, request, reply))
   observe(app, options)
   const audit = createAudit({ engine: services.engine, users: services.users, logger })
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
@@ -101,7 +108,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
 }
 
 /** The routes of the application. Routes that are added later appear in it too. */
-function notePaths(app: FastifyInstance): readonly RoutePath[] {
+function collectPaths(app: FastifyInstance): readonly RoutePath[] {
   const paths: RoutePath[] = []
   app.addHook('onRoute', ({ method, url }) => {
     for (const each of [method].flat()) paths.push({ method: each, path: toPattern(url) })

@@ -8,7 +8,7 @@ import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 
 /** Sends `100 Continue` only when a request has been admitted, instead of before anything about it is known. */
-export function continueLate(app: FastifyInstance): void {
+export function delayContinue(app: FastifyInstance): void {
   const waiting = new WeakSet<IncomingMessage>()
   app.server.on('checkContinue', (request, response) => {
     waiting.add(request)
@@ -31,53 +31,53 @@ export function boundArrival(
     done()
   })
   return ({ raw, routeOptions }) => {
-    if (hasBody(raw) && routeOptions.config.isUpload !== true) bodies.begin(raw)
+    if (hasBody(raw) && routeOptions.config.isUpload !== true) bodies.add(raw)
     return true
   }
 }
 
 /** A body that is incomplete after this many checks is late. */
-const LOOKS = 10
+const CHECKS = 10
 
 /** Requests whose body may be incomplete. One timer checks all of them, because a timer and listeners for each would cost
  *  every request several microseconds. */
 class ArrivingBodies {
-  readonly #looks = new Map<IncomingMessage, number>()
-  readonly #late: (request: IncomingMessage) => void
+  readonly #checks = new Map<IncomingMessage, number>()
+  readonly #onLate: (request: IncomingMessage) => void
   readonly #schedule: Pick<Schedule, 'after'>
   #isWatched = false
 
-  constructor(late: (request: IncomingMessage) => void, schedule: Pick<Schedule, 'after'>) {
-    this.#late = late
+  constructor(onLate: (request: IncomingMessage) => void, schedule: Pick<Schedule, 'after'>) {
+    this.#onLate = onLate
     this.#schedule = schedule
   }
 
-  begin(request: IncomingMessage): void {
-    this.#looks.set(request, 0)
+  add(request: IncomingMessage): void {
+    this.#checks.set(request, 0)
     this.#watch()
   }
 
   /** The answer may be complete before the body has arrived. The request is then still watched. */
   answered(request: IncomingMessage): void {
-    if (!isArriving(request)) this.#looks.delete(request)
+    if (!isArriving(request)) this.#checks.delete(request)
   }
 
   #watch(): void {
-    if (this.#isWatched || this.#looks.size === 0) return
+    if (this.#isWatched || this.#checks.size === 0) return
     this.#isWatched = true
-    this.#schedule.after(API_LIMITS.requestTimeoutMs / LOOKS, () => {
+    this.#schedule.after(API_LIMITS.requestTimeoutMs / CHECKS, () => {
       this.#isWatched = false
-      this.#look()
+      this.#check()
       this.#watch()
     })
   }
 
-  #look(): void {
-    for (const [request, looks] of this.#looks) {
-      if (isArriving(request) && looks < LOOKS) this.#looks.set(request, looks + 1)
+  #check(): void {
+    for (const [request, checks] of this.#checks) {
+      if (isArriving(request) && checks < CHECKS) this.#checks.set(request, checks + 1)
       else {
-        this.#looks.delete(request)
-        if (isArriving(request)) this.#late(request)
+        this.#checks.delete(request)
+        if (isArriving(request)) this.#onLate(request)
       }
     }
   }

@@ -33,10 +33,10 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
     if (link === undefined) return deny({ request, reply }, refused('URL_INVALID'))
     const restSec = Math.floor((link.expiresAt - clock.now()) / 1_000)
     if (restSec <= 0) return deny({ request, reply }, refused('URL_EXPIRED'))
-    const called = calledOff(link)
+    const withdrawal = withdrawalOf(link)
     const record = firmware.get(link.firmwareId)
-    if (called !== undefined || record === undefined)
-      return deny({ request, reply }, called ?? refused('DOWNLOAD_WITHDRAWN'), GONE)
+    if (withdrawal !== undefined || record === undefined)
+      return deny({ request, reply }, withdrawal ?? refused('DOWNLOAD_WITHDRAWN'), GONE)
     return sendImage(
       { request, reply },
       {
@@ -44,14 +44,14 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
         cacheControl: `private, max-age=${restSec}, immutable, no-transform`,
         reader: {
           name: `${link.deploymentId}/${link.deviceId}`,
-          isCalledOff: () => calledOff(link) !== undefined,
-          began: () => firmware.downloads.began(link),
-          sent: (bytes) => firmware.downloads.sent(link, bytes),
+          isWithdrawn: () => withdrawalOf(link) !== undefined,
+          onStarted: () => firmware.downloads.began(link),
+          onSent: (bytes) => firmware.downloads.sent(link, bytes),
         },
         retryAfterSec: spread(link.deviceId),
         mayRedirect: tools.redirects,
-        refused: () => firmware.downloads.refused(link),
-        missing: () => firmware.downloads.imageMissing(record.id),
+        onRefused: () => firmware.downloads.refused(link),
+        onMissing: () => firmware.downloads.imageMissing(record.id),
       },
       tools,
     )
@@ -67,7 +67,7 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
   }
 
   /** A yanked firmware is reported as yanked, whatever happened to its deployments. */
-  function calledOff(link: Link): Refusal | undefined {
+  function withdrawalOf(link: Link): Refusal | undefined {
     const record = firmware.get(FirmwareId(link.firmwareId))
     if (record?.status === 'yanked') return refused('FIRMWARE_YANKED')
     if (record === undefined || firmware.downloads.isWithdrawn(link)) return refused('DOWNLOAD_WITHDRAWN')

@@ -5,7 +5,7 @@
 //   account names the account as its object, which distinguishes it from attempts on invented accounts.
 // - If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged instead.
 // A3. If a shard decides on the change, the entry is part of the shard's own save and costs no further write. Such a
-//     call is signed, and an entry is written here only if the service failed or the handler noted something.
+//     call is signed, and an entry is written here only if the service failed or the handler adds details.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -35,7 +35,7 @@ const FIELD_CHARS_MAX = 64
 export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined
 
 export function createAudit({ engine, users, logger }: AuditOptions): (route: Route) => Audit | undefined {
-  const keep = async (entry: AuditEntry) => {
+  const store = async (entry: AuditEntry) => {
     try {
       await engine.record([entry])
     } catch (err) {
@@ -45,9 +45,9 @@ export function createAudit({ engine, users, logger }: AuditOptions): (route: Ro
   return (route) => {
     if (!(route.isAudited ?? route.method !== 'GET')) return undefined
     return (request, reply) => {
-      if (request.isSigned && request.noted === undefined && reply.statusCode < 500) return undefined
+      if (request.isSigned && request.auditDetail === undefined && reply.statusCode < 500) return undefined
       const entry = toEntry(route, request, reply)
-      if (entry.outcome !== 'refused' || entry.actor.type !== 'anonymous') return keep(entry)
+      if (entry.outcome !== 'refused' || entry.actor.type !== 'anonymous') return store(entry)
       engine.recordRefusal({ ...entry, target: accountOf(entry.actor, users) })
       return undefined
     }
@@ -71,12 +71,12 @@ function toEntry(route: Route, request: FastifyRequest, reply: FastifyReply): Au
     ...entry,
     target: targetOf(request, reply),
     deviceId: deviceOf(request),
-    detail: { ...fieldsOf(route, request.body), ...request.noted },
+    detail: { ...fieldsOf(route, request.body), ...request.auditDetail },
   }
 }
 
 /** The entry of a signed call. The engine adds the outcome (A3). */
-export function signed(
+export function authorshipOf(
   route: Route,
   request: FastifyRequest,
   about: Partial<Pick<AuditDraft, 'target' | 'detail'>> = {},

@@ -8,7 +8,7 @@ import { openFilesMax } from '../open-files.ts'
 export function boundConnections(server: Server, trustedProxies: readonly string[]): void {
   const trusted = toBlockList(trustedProxies)
   server.maxConnections = Math.min(API_LIMITS.connectionsMax, Math.floor(openFilesMax() / 4))
-  const held = new Map<string, number>()
+  const openByNetwork = new Map<string, number>()
   const counted = new WeakSet<Socket>()
   // With TLS this is the event of the plain socket, emitted before a handshake costs anything.
   server.on('connection', (socket) => {
@@ -17,16 +17,16 @@ export function boundConnections(server: Server, trustedProxies: readonly string
     counted.add(socket)
     const { remoteAddress = '' } = socket
     const network = networkOf(remoteAddress)
-    const count = (held.get(network) ?? 0) + 1
-    if (count > API_LIMITS.connectionsPerAddressMax && !isIn(trusted, remoteAddress)) {
+    const count = (openByNetwork.get(network) ?? 0) + 1
+    if (count > API_LIMITS.connectionsPerAddressMax && !isListed(trusted, remoteAddress)) {
       socket.destroy()
       return
     }
-    held.set(network, count)
+    openByNetwork.set(network, count)
     socket.once('close', () => {
-      const left = (held.get(network) ?? 0) - 1
-      if (left > 0) held.set(network, left)
-      else held.delete(network)
+      const remaining = (openByNetwork.get(network) ?? 0) - 1
+      if (remaining > 0) openByNetwork.set(network, remaining)
+      else openByNetwork.delete(network)
     })
   })
 }
@@ -43,5 +43,5 @@ function toBlockList(networks: readonly string[]): BlockList {
   return list
 }
 
-const isIn = (list: BlockList, address: string) =>
+const isListed = (list: BlockList, address: string) =>
   address !== '' && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')

@@ -29,7 +29,7 @@ const PREFLIGHT_SEC = 600
 
 export interface Cors {
   /** Sets the CORS headers that every answer carries. */
-  mark(request: FastifyRequest, reply: FastifyReply): void
+  setHeaders(request: FastifyRequest, reply: FastifyReply): void
   /** Sets the additional headers of the answer to a preflight request. */
   preflight(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void
 }
@@ -41,7 +41,7 @@ export function createCors(origins: readonly string[]): Cors {
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (isAny || allowed.has(origin))
   return {
-    mark({ headers: { origin } }, reply) {
+    setHeaders({ headers: { origin } }, reply) {
       if (allowed.size === 0) return
       // Set even if the request has no origin, so that a cache does not serve this answer to a page of another origin.
       if (!isAny) reply.header('vary', 'Origin')

@@ -18,12 +18,12 @@ export function nextLink(url: string, cursor: string): string {
 
 /** Undefined for text that is not such a cursor. */
 export function parseCursor(cursor: string): HistoryPlace | undefined {
-  const found = /^(\d{1,16}) (\d{1,16})(?: ([a-z]+))?$/.exec(
+  const match = /^(\d{1,16}) (\d{1,16})(?: ([a-z]+))?$/.exec(
     Buffer.from(cursor, 'base64url').toString('latin1'),
   )
-  const kind = HISTORY_KINDS.find((word) => word === found?.[3])
-  const [at, version] = [Number(found?.[1]), Number(found?.[2])]
-  if (found === null || (found[3] !== undefined && kind === undefined)) return undefined
+  const kind = HISTORY_KINDS.find((word) => word === match?.[3])
+  const [at, version] = [Number(match?.[1]), Number(match?.[2])]
+  if (match === null || (match[3] !== undefined && kind === undefined)) return undefined
   if (!Number.isSafeInteger(at) || !Number.isSafeInteger(version)) return undefined
   return { at: Micros(at), version, kind }
 }

@@ -4,14 +4,14 @@ import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { pathOf } from './problems.ts'
 import { isPathOf } from './route-match.ts'
 
-const FILES = Object.values(OPERATIONS).filter(
+const FILE_OPERATIONS = Object.values(OPERATIONS).filter(
   (operation: Operation) => operation.method === 'GET' && operation.files !== undefined,
 )
 const TICKET = 'ticket='
 
 /** `address` is a path with a query. */
-export const hasFile = (address: string): boolean =>
-  FILES.some((operation) => isPathOf(operation, pathOf(address)))
+export const isFileAddress = (address: string): boolean =>
+  FILE_OPERATIONS.some((operation) => isPathOf(operation, pathOf(address)))
 
 export const withTicket = (address: string, ticket: string): string =>
   `${address}${address.includes('?') ? '&' : '?'}${TICKET}${ticket}`

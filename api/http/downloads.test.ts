@@ -101,7 +101,7 @@ test('beyond the limit of downloads devices are sent away, each for a different 
 
 test('a reader who takes nothing is disconnected, and its place becomes free', async () => {
   const standstill = { uploadMs: 30_000, downloadMs: 500 }
-  const { ask, http, close } = await start({ standstill })
+  const { ask, http, close } = await start({ silenceLimits: standstill })
   const { socket, head } = await ask('r')
   expect(head).toContain(' 200 ')
   await expect.poll(() => http.downloads().active).toBe(0)

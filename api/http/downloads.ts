@@ -1,8 +1,8 @@
 // Sends images piece by piece. Only what the reader takes is held in memory, the number and total rate of streams are
-// limited, and a stream ends when its download is called off.
+// limited, and a stream ends when its download is withdrawn.
 //
 // - All ranges of one reader count as one download; a reader has a few streams at a time.
-// - A stream ends within a second of being called off, even if its reader takes nothing.
+// - A stream ends within a second of being withdrawn, even if its reader takes nothing.
 // D3. With several nodes, each stream has a place in a shared count (`DownloadLeases`). It sends nothing once that place
 //     may have been given to another stream.
 import { randomUUID } from 'node:crypto'
@@ -13,17 +13,17 @@ import type { DownloadLeases } from '../../engine/ports/download-leases.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { Pieces } from './pieces.ts'
+import { BufferPool } from './buffer-pool.ts'
 
 /** The reader of an image, informed about the progress of its download. */
 export interface Reader {
   /** A device with its deployment, or a user. */
   readonly name: string
-  readonly isCalledOff: () => boolean
+  readonly isWithdrawn: () => boolean
   /** Called when the first byte was taken. */
-  readonly began: () => void
+  readonly onStarted: () => void
   /** Called at most once a second, and at the end. */
-  readonly sent: (bytes: number) => void
+  readonly onSent: (bytes: number) => void
 }
 
 export interface DownloadCounts {
@@ -46,7 +46,7 @@ interface Stream {
   readonly entry: Entry
   readonly response: ServerResponse
   bytes: number
-  told: number
+  reportedBytes: number
 }
 
 interface DownloadsOptions {
@@ -68,10 +68,10 @@ export class Downloads {
   readonly #readers = new Map<string, number>()
   readonly #refused = new Map<string, number>()
   readonly #entries = new Set<Entry>()
-  readonly #pieces = new Pieces()
+  readonly #pieces = new BufferPool()
   #bytes = 0
-  #stop: (() => void) | undefined
-  #stopKeeping: (() => void) | undefined
+  #stopChecks: (() => void) | undefined
+  #stopRenewal: (() => void) | undefined
 
   constructor(options: DownloadsOptions) {
     this.#options = options
@@ -99,20 +99,20 @@ export class Downloads {
     const answer = await places.acquire(entry).catch(() => 'away' as const)
     if (answer === 'taken') {
       this.#entries.add(entry)
-      this.#stopKeeping ??= this.#keepPlaces(places)
+      this.#stopRenewal ??= this.#renewPlaces(places)
       return entry
     }
-    this.#forget(entry)
+    this.#releaseReader(entry)
     return this.#refuse(answer, retryAfterSec)
   }
 
   leave(entry: Entry): void {
-    this.#forget(entry)
+    this.#releaseReader(entry)
     // If the place cannot be given back now, it expires soon because nobody renews it.
     if (this.#entries.delete(entry)) void this.#options.places?.release(entry).catch(() => undefined)
     if (this.#entries.size > 0) return
-    this.#stopKeeping?.()
-    this.#stopKeeping = undefined
+    this.#stopRenewal?.()
+    this.#stopRenewal = undefined
   }
 
   /** Sends this many bytes of a blob as the body of an answer whose head is written. Resolves when the stream has ended. */
@@ -121,9 +121,9 @@ export class Downloads {
     blob: OpenBlob,
     { response, bytes, entry }: { response: ServerResponse; bytes: number; entry: Entry },
   ) {
-    const stream: Stream = { reader, entry, response, bytes: 0, told: 0 }
+    const stream: Stream = { reader, entry, response, bytes: 0, reportedBytes: 0 }
     this.#streams.add(stream)
-    this.#stop ??= this.#options.schedule.every(API_LIMITS.downloadLookMs, () => this.#look())
+    this.#stopChecks ??= this.#options.schedule.every(API_LIMITS.downloadLookMs, () => this.#checkStreams())
     response.setTimeout(this.#options.silenceMs, () => response.destroy())
     try {
       const isWhole = await this.#pump(stream, blob, bytes)
@@ -136,39 +136,39 @@ export class Downloads {
     } finally {
       this.#streams.delete(stream)
       if (this.#streams.size === 0) {
-        this.#stop?.()
-        this.#stop = undefined
+        this.#stopChecks?.()
+        this.#stopChecks = undefined
       }
-      tell(stream)
+      reportProgress(stream)
       this.leave(entry)
       await blob.close()
     }
   }
 
-  #refuse(why: 'reader' | 'busy' | 'away', retryAfterSec: number): Refusal {
-    this.count(why)
-    if (why === 'reader')
+  #refuse(reason: 'reader' | 'busy' | 'away', retryAfterSec: number): Refusal {
+    this.count(reason)
+    if (reason === 'reader')
       return refused('RATE_LIMIT_EXCEEDED', {
         message: `${API_LIMITS.streamsPerReaderMax} downloads are under way; try again`,
         retry_after_sec: API_LIMITS.retryAfterSec,
       })
     return refused('DEPENDENCY_UNAVAILABLE', {
       message:
-        why === 'busy'
+        reason === 'busy'
           ? 'as many downloads as the service allows are under way; try again'
           : 'the downloads of the other nodes cannot be counted now; try again',
       retry_after_sec: retryAfterSec,
     })
   }
 
-  #forget({ reader }: Entry): void {
+  #releaseReader({ reader }: Entry): void {
     const left = (this.#readers.get(reader) ?? 1) - 1
     if (left > 0) this.#readers.set(reader, left)
     else this.#readers.delete(reader)
   }
 
   // by D3
-  #keepPlaces(places: DownloadLeases): () => void {
+  #renewPlaces(places: DownloadLeases): () => void {
     return this.#options.schedule.every(API_LIMITS.downloadPlaceEveryMs, () => {
       const from = this.#options.clock.ticks()
       const entries = [...this.#entries]
@@ -192,28 +192,30 @@ export class Downloads {
     try {
       let nextAt = clock.ticks()
       for (let left = bytes; left > 0; ) {
-        const share = this.#share()
-        const piece = await blob.read(buffer.subarray(0, Math.min(buffer.length, left, pieceOf(share))))
+        const bytesPerSec = this.#streamBytesPerSec()
+        const piece = await blob.read(
+          buffer.subarray(0, Math.min(buffer.length, left, pieceBytes(bytesPerSec))),
+        )
         if (piece === 0 || this.#isLost(stream)) return false
         const from = clock.ticks()
         if (!(await write(buffer.subarray(0, piece)))) return false
-        if (stream.bytes === 0) stream.reader.began()
+        if (stream.bytes === 0) stream.reader.onStarted()
         stream.bytes += piece
         this.#bytes += piece
         left -= piece
-        nextAt = Math.max(from, nextAt) + (piece / share) * 1_000
+        nextAt = Math.max(from, nextAt) + (piece / bytesPerSec) * 1_000
         if (nextAt > clock.ticks()) await this.#sleep(nextAt - clock.ticks())
-        else buffer = this.#pieces.grown(buffer, taken())
+        else buffer = this.#pieces.grow(buffer, taken())
       }
       isWhole = true
     } finally {
-      this.#pieces.giveBack(buffer, isWhole)
+      this.#pieces.release(buffer, isWhole)
     }
     return isWhole
   }
 
   /** Bytes per second for one stream. */
-  #share(): number {
+  #streamBytesPerSec(): number {
     const { downloadBytesPerSec: all } = this.#options
     return all === 0 ? Number.POSITIVE_INFINITY : Math.max(1, all / this.#streams.size)
   }
@@ -222,10 +224,10 @@ export class Downloads {
     return new Promise((resolve) => this.#options.schedule.after(ms, resolve))
   }
 
-  #look(): void {
+  #checkStreams(): void {
     for (const stream of this.#streams) {
-      tell(stream)
-      if (stream.reader.isCalledOff() || this.#isLost(stream)) stream.response.destroy()
+      reportProgress(stream)
+      if (stream.reader.isWithdrawn() || this.#isLost(stream)) stream.response.destroy()
     }
   }
 
@@ -236,28 +238,28 @@ export class Downloads {
 
 const PIECES_PER_SEC = 4
 
-const pieceOf = (share: number) => Math.max(1, Math.ceil(share / PIECES_PER_SEC))
+const pieceBytes = (bytesPerSec: number) => Math.max(1, Math.ceil(bytesPerSec / PIECES_PER_SEC))
 
-function tell(stream: Stream): void {
-  const bytes = stream.bytes - stream.told
+function reportProgress(stream: Stream): void {
+  const bytes = stream.bytes - stream.reportedBytes
   if (bytes === 0) return
-  stream.told = stream.bytes
-  stream.reader.sent(bytes)
+  stream.reportedBytes = stream.bytes
+  stream.reader.onSent(bytes)
 }
 
 /** Writes pieces one after the other. Resolves with false if the reader is gone; otherwise the piece may be reused. */
 function writerOf(response: ServerResponse): (piece: Uint8Array) => Promise<boolean> {
-  let isGone = response.destroyed
+  let isClosed = response.destroyed
   let settle: (isWritten: boolean) => void = () => {}
   response.once('close', () => {
-    isGone = true
+    isClosed = true
     settle(false)
   })
   const written = (error: Error | null | undefined) => settle(error === undefined || error === null)
   return (piece) =>
     new Promise((resolve) => {
       settle = resolve
-      if (isGone) resolve(false)
+      if (isClosed) resolve(false)
       else response.write(piece, written)
     })
 }

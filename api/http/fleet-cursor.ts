@@ -4,12 +4,12 @@ import type { CommandPlace, FleetPlace } from '../../engine/ports/history.ts'
 import { CommandId, Micros, Millis, parseDeviceId } from '../../schemas/ids.ts'
 
 export function toFleetCursor({ at, version, kind, deviceId }: FleetPlace): string {
-  return written([at, version, kind, deviceId])
+  return encode([at, version, kind, deviceId])
 }
 
 /** Undefined for text that is not such a cursor. */
 export function parseFleetCursor(cursor: string): FleetPlace | undefined {
-  const [at, version, word, device] = read(cursor, /^(\d{1,16}) (\d{1,16}) ([a-z]+) ([\w-]+)$/)
+  const [at, version, word, device] = decode(cursor, /^(\d{1,16}) (\d{1,16}) ([a-z]+) ([\w-]+)$/)
   const kind = HISTORY_KINDS.find((each) => each === word)
   const deviceId = parseDeviceId(device)
   if (kind === undefined || deviceId === undefined || !isSafe(at) || !isSafe(version)) return undefined
@@ -17,21 +17,21 @@ export function parseFleetCursor(cursor: string): FleetPlace | undefined {
 }
 
 export function toCommandCursor({ createdAt, commandId, deviceId }: CommandPlace): string {
-  return written([createdAt, commandId, deviceId])
+  return encode([createdAt, commandId, deviceId])
 }
 
 /** Undefined for text that is not such a cursor. */
 export function parseCommandCursor(cursor: string): CommandPlace | undefined {
-  const [createdAt, command, device] = read(cursor, /^(\d{1,13}) ([\w-]{1,64}) ([\w-]+)$/)
+  const [createdAt, command, device] = decode(cursor, /^(\d{1,13}) ([\w-]{1,64}) ([\w-]+)$/)
   const deviceId = parseDeviceId(device)
   if (command === undefined || deviceId === undefined) return undefined
   return { createdAt: Millis(Number(createdAt)), commandId: CommandId(command), deviceId }
 }
 
-const written = (parts: readonly (string | number)[]) => Buffer.from(parts.join(' ')).toString('base64url')
+const encode = (parts: readonly (string | number)[]) => Buffer.from(parts.join(' ')).toString('base64url')
 
-function read(cursor: string, form: RegExp): readonly (string | undefined)[] {
-  return form.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.slice(1) ?? []
+function decode(cursor: string, pattern: RegExp): readonly (string | undefined)[] {
+  return pattern.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.slice(1) ?? []
 }
 
 const isSafe = (digits: string | undefined) => Number.isSafeInteger(Number(digits))

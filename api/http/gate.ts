@@ -4,12 +4,12 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
+import { mapMaybeAsync } from '../map-maybe-async.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused, roleNeeded } from '../refusal.ts'
-import { whenThere } from '../when-there.ts'
 import { splitTicket } from './download-address.ts'
-import { refuseOtherPages } from './own-pages.ts'
+import { refuseForeignRequest } from './own-pages.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
@@ -39,7 +39,7 @@ export function refuseForeignPages(
   { services }: Tools,
 ): Refusal | undefined {
   if (access !== 'public' || ownPagesOnly !== true) return undefined
-  return refuseOtherPages(request, services.publicUrl())
+  return refuseForeignRequest(request, services.publicUrl())
 }
 
 /** Sets `request.caller`, which later steps use. Failed attempts are counted by address. */
@@ -49,13 +49,13 @@ export function authenticateCaller(
   { services, rates }: Tools,
 ): Refusal | undefined | Promise<Refusal | undefined> {
   if (access === 'public') return undefined
-  const judge = (authenticated: Authentication | undefined) =>
+  const toRefusal = (authenticated: Authentication | undefined) =>
     authenticated?.kind === 'user'
       ? undefined
-      : (rates.address(request.ip, reply) ?? authenticated ?? noToken())
+      : (rates.address(request.ip, reply) ?? authenticated ?? tokenMissing())
   const byToken = authenticate(request, services)
-  if (byToken !== undefined) return whenThere(byToken, judge)
-  return files === undefined ? judge(undefined) : authenticateByTicket(request, services).then(judge)
+  if (byToken !== undefined) return mapMaybeAsync(byToken, toRefusal)
+  return files === undefined ? toRefusal(undefined) : authenticateByTicket(request, services).then(toRefusal)
 }
 
 /** While this node does not hear of revocations by other nodes, it only serves reads. What a revoked caller reads
@@ -112,12 +112,12 @@ export function admitToDevice(
   const { caller } = request
   if (scope !== 'device' || caller === undefined) return undefined
   const admit = (deviceId: DeviceId | undefined) => {
-    if (deviceId === undefined) return noSuchDevice()
+    if (deviceId === undefined) return deviceNotFound()
     return deviceRateExempts === undefined ? rates.device({ userId: caller.id, deviceId }, reply) : undefined
   }
-  const known = deviceInSight(request, caller, services)
+  const known = visibleDeviceIdOf(request, caller, services)
   if (known !== undefined) return admit(known)
-  return services.engine.devices.catchUp().then(() => admit(deviceInSight(request, caller, services)))
+  return services.engine.devices.catchUp().then(() => admit(visibleDeviceIdOf(request, caller, services)))
 }
 
 /** Limits calls whose body decides whether they count towards the rate of the device. */
@@ -131,11 +131,12 @@ export function boundDeviceRateByBody(
   // The body has been validated as a command.
   const { priority } = body as { readonly priority?: unknown }
   if (priority === 'critical') return undefined
-  const deviceId = deviceInSight(request, caller, services)
-  return deviceId === undefined ? noSuchDevice() : rates.device({ userId: caller.id, deviceId }, reply)
+  const deviceId = visibleDeviceIdOf(request, caller, services)
+  return deviceId === undefined ? deviceNotFound() : rates.device({ userId: caller.id, deviceId }, reply)
 }
 
-const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
+const tokenMissing = () =>
+  refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
 
 /** Sets `request.caller` if the token is valid, even if that caller may not use the operation. */
 export function authenticate(
@@ -145,12 +146,12 @@ export function authenticate(
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const token = bearerOf(authorization)
-  if (token === undefined) return noToken()
-  const take = (authenticated: Authentication) => {
+  if (token === undefined) return tokenMissing()
+  const rememberCaller = (authenticated: Authentication) => {
     if (authenticated.kind === 'user') request.caller = authenticated.user
     return authenticated
   }
-  return whenThere(services.authenticate(token), take)
+  return mapMaybeAsync(services.authenticate(token), rememberCaller)
 }
 
 /** A browser that downloads a file cannot send headers, so it presents a ticket that is valid for this exact address. */
@@ -180,8 +181,12 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return scheme.toLowerCase() === 'bearer' && token !== '' && more === undefined ? token : undefined
 }
 
-function deviceInSight({ params }: FastifyRequest, user: Caller, { engine }: Services): DeviceId | undefined {
+function visibleDeviceIdOf(
+  { params }: FastifyRequest,
+  user: Caller,
+  { engine }: Services,
+): DeviceId | undefined {
   // Operations of this scope have the parameter in their path. A test ensures this.
   const { device_id: text } = params as { readonly device_id: string }
-  return visibleId(engine, text, user)
+  return visibleDeviceId(engine, text, user)
 }

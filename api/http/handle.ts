@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isLoopbackAddress } from '../loopback.ts'
-import { signed } from './audit.ts'
+import { authorshipOf } from './audit.ts'
 import { authenticate } from './gate.ts'
 import { hostOf } from './known-hosts.ts'
 import { isSecure } from './own-pages.ts'
@@ -30,7 +30,7 @@ export function handle(
   if (key.kind === 'refused') return key
   call.repeatKey = key
   const run = async () => await route.handle(call)
-  return route.repeats === 'live' ? run() : services.repeats.once(key, run)
+  return route.repeats === 'live' ? run() : services.repeats.runOnce(key, run)
 }
 
 /** Getters compute what only some handlers need. */
@@ -58,7 +58,7 @@ class RequestCall implements Call<unknown, unknown, unknown, Caller | undefined>
     this.user = request.caller
     this.requestId = request.id
     this.url = request.url
-    this.sign = (about) => signed(route, request, about)
+    this.sign = (about) => authorshipOf(route, request, about)
     this.header = (name) => headerOf(request.headers[name])
     this.authenticate = async () => authenticate(request, services)
   }
@@ -76,7 +76,7 @@ class RequestCall implements Call<unknown, unknown, unknown, Caller | undefined>
   }
 }
 
-/** Headers that proxies add, beside `x-forwarded-for` and its kin. */
+/** Headers that proxies add, in addition to those that begin with `x-forwarded-`. */
 const FORWARDED: ReadonlySet<string> = new Set(['forwarded', 'via', 'x-real-ip'])
 
 function isLocal({ raw: { headers, socket } }: FastifyRequest): boolean {

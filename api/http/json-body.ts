@@ -51,7 +51,7 @@ export function acceptJson(app: FastifyInstance): void {
     }
     void parseSafely(request, text, (error, value) =>
       error === null
-        ? done(hasEndless(text, value) ? new UnreadableBody('a number is too large') : null, value)
+        ? done(hasInfinity(text, value) ? new UnreadableBody('a number is too large') : null, value)
         : done(new UnreadableBody('the body is not valid JSON, or has a key that is not allowed')),
     )
     return undefined
@@ -79,16 +79,16 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-const MAY_BE_ENDLESS = /[eE]\+?\d{3}|\d{309}/
+const MAY_OVERFLOW = /[eE]\+?\d{3}|\d{309}/
 
 /** `1e999` is parsed as Infinity, which would be serialised as `null`. */
-function hasEndless(text: string, value: unknown): boolean {
-  return MAY_BE_ENDLESS.test(text) && isEndless(value)
+function hasInfinity(text: string, value: unknown): boolean {
+  return MAY_OVERFLOW.test(text) && containsInfinity(value)
 }
 
 /** Recursion is safe, because the depth has been checked. */
-function isEndless(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.values(value).some(isEndless)
+function containsInfinity(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(containsInfinity)
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 }
 

@@ -9,13 +9,13 @@ function partOf(name: string, value: string, filename = ''): string {
   return `--b\r\ncontent-disposition: form-data; name="${name}"${filename}\r\n\r\n${value}\r\n`
 }
 
-function read(body: string, take: FormOptions<string>['take']) {
+function read(body: string, take: FormOptions<string>['consume']) {
   return readForm(Readable.from([Buffer.from(body)]), {
     contentType: 'multipart/form-data; boundary=b',
     silenceMs: 30_000,
-    fileNames: ['file'],
-    take,
-    judge: () => undefined,
+    fileFields: ['file'],
+    consume: take,
+    refuse: () => undefined,
   })
 }
 

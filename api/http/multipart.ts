@@ -14,33 +14,33 @@ export interface FilePart {
 }
 
 /** The form, with the result of processing its file. */
-export interface ReadForm<Taken> {
+export interface ReadForm<Result> {
   readonly kind: 'form'
   readonly fields: Readonly<Record<string, string>>
-  readonly file: (FilePart & { readonly taken: Taken }) | undefined
+  readonly file: (FilePart & { readonly result: Result }) | undefined
 }
 
-export interface FormOptions<Taken> {
+export interface FormOptions<Result> {
   readonly contentType: string
   /** A sender that sends nothing for this long is disconnected. */
   readonly silenceMs: number
   /** Field names that may contain the file. */
-  readonly fileNames: readonly string[]
+  readonly fileFields: readonly string[]
   /** Reads the content to its end, or rejects it by throwing. */
-  readonly take: (content: AsyncIterable<Uint8Array>) => Promise<Taken>
+  readonly consume: (content: AsyncIterable<Uint8Array>) => Promise<Result>
   /** Called for each piece of the file with the bytes so far, and with the fields that preceded the file. */
-  readonly judge: (bytes: number, fields: Readonly<Record<string, string>>) => Refusal | undefined
+  readonly refuse: (bytes: number, fields: Readonly<Record<string, string>>) => Refusal | undefined
 }
 
 /** Destroys the stream of a file that is no longer wanted. */
 class AbandonedUpload extends Error {}
 
 /** Reads a form. If the form is refused, the caller has to deal with the rest of the body. */
-export async function readForm<Taken>(
+export async function readForm<Result>(
   body: Readable,
-  options: FormOptions<Taken>,
-): Promise<ReadForm<Taken> | Refusal> {
-  let form: Form<Taken>
+  options: FormOptions<Result>,
+): Promise<ReadForm<Result> | Refusal> {
+  let form: Form<Result>
   try {
     form = new Form(body, options)
   } catch {
@@ -50,19 +50,19 @@ export async function readForm<Taken>(
   return form.read()
 }
 
-class Form<Taken> {
+class Form<Result> {
   readonly #body: Readable
-  readonly #options: FormOptions<Taken>
+  readonly #options: FormOptions<Result>
   readonly #parser: InstanceType<typeof Busboy>
   readonly #types = new Map<string, string | undefined>()
   // Callers choose the names, so the object has no prototype that a name could refer to.
   readonly #fields: Record<string, string> = Object.create(null)
   #parts = 0
   #bytes = 0
-  #file: (FilePart & { readonly content: PassThrough; readonly taken: Promise<Taken> }) | undefined
-  #end: (refusal: Refusal | undefined) => void = () => {}
+  #file: (FilePart & { readonly content: PassThrough; readonly result: Promise<Result> }) | undefined
+  #finish: (refusal: Refusal | undefined) => void = () => {}
 
-  constructor(body: Readable, options: FormOptions<Taken>) {
+  constructor(body: Readable, options: FormOptions<Result>) {
     this.#body = body
     this.#options = options
     this.#parser = new Busboy({
@@ -72,20 +72,20 @@ class Form<Taken> {
       isPartAFile: (field, type, filename) => {
         // For a part without a content type the parser reports `text/plain`.
         if (field !== undefined) this.#types.set(field, type === 'text/plain' ? undefined : type)
-        return filename !== undefined || this.#isFileName(field)
+        return filename !== undefined || this.#isFileField(field)
       },
     })
   }
 
-  async read(): Promise<ReadForm<Taken> | Refusal> {
+  async read(): Promise<ReadForm<Result> | Refusal> {
     const refusal = await this.#parse()
     const file = this.#file
     if (refusal === undefined) {
-      const taken = file && { name: file.name, type: file.type, taken: await file.taken }
-      return { kind: 'form', fields: this.#fields, file: taken }
+      const result = file && { name: file.name, type: file.type, result: await file.result }
+      return { kind: 'form', fields: this.#fields, file: result }
     }
     file?.content.destroy(new AbandonedUpload('the upload was given up'))
-    await file?.taken.catch((error: unknown) => {
+    await file?.result.catch((error: unknown) => {
       if (!(error instanceof AbandonedUpload)) throw error
     })
     return refusal
@@ -97,56 +97,56 @@ class Form<Taken> {
     return new Promise((resolve) => {
       // A sender is only silent if the service is reading from it.
       const silence: NodeJS.Timeout = setTimeout(
-        () => (body.isPaused() ? silence.refresh() : end(tooSlow())),
+        () => (body.isPaused() ? silence.refresh() : finish(tooSlow())),
         options.silenceMs,
       )
-      const lateness = setTimeout(() => end(tooSlow()), LIMITS.uploadMsMax)
-      const more = () => {
+      const deadline = setTimeout(() => finish(tooSlow()), LIMITS.uploadMsMax)
+      const onDrain = () => {
         silence.refresh()
         body.resume()
       }
-      const push = (chunk: Uint8Array) => {
+      const onData = (chunk: Uint8Array) => {
         silence.refresh()
         if (!parser.write(chunk)) body.pause()
       }
-      const over = () => parser.end()
-      const broken = () => {
-        if (!body.readableEnded) end(brokenOff())
+      const onEnd = () => parser.end()
+      const onClose = () => {
+        if (!body.readableEnded) finish(endedEarly())
       }
-      const end = (refusal: Refusal | undefined) => {
+      const finish = (refusal: Refusal | undefined) => {
         clearTimeout(silence)
-        clearTimeout(lateness)
-        body.off('data', push).off('end', over).off('error', broken).off('close', broken)
-        parser.off('drain', more)
+        clearTimeout(deadline)
+        body.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+        parser.off('drain', onDrain)
         resolve(refusal)
       }
-      this.#end = end
+      this.#finish = finish
       parser
-        .on('file', (field, stream, filename) => this.#takeFile(field, stream, filename))
-        .on('field', (field, value) => this.#takeField(field, value))
-        .on('finish', () => end(undefined))
-        .on('drain', more)
+        .on('file', (field, stream, filename) => this.#addFile(field, stream, filename))
+        .on('field', (field, value) => this.#addField(field, value))
+        .on('finish', () => finish(undefined))
+        .on('drain', onDrain)
         .on('error', (error: unknown) =>
-          end(refused('BAD_REQUEST', { message: `the form cannot be read: ${errorText(error)}` })),
+          finish(refused('BAD_REQUEST', { message: `the form cannot be read: ${errorText(error)}` })),
         )
-      body.on('data', push).on('end', over).on('error', broken).on('close', broken)
+      body.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
     })
   }
 
-  #takeField(field: string | undefined, value: string): void {
+  #addField(field: string | undefined, value: string): void {
     if (this.#isOneTooMany()) return
     if (field === undefined) return
-    if (Buffer.byteLength(value) > LIMITS.uploadFieldBytesMax) this.#end(tooLong(field))
+    if (Buffer.byteLength(value) > LIMITS.uploadFieldBytesMax) this.#finish(tooLong(field))
     else {
       this.#fields[field] = value
-      this.#judge(0)
+      this.#checkFile(0)
     }
   }
 
-  #takeFile(field: string | undefined, stream: Readable, filename: string | undefined): void {
+  #addFile(field: string | undefined, stream: Readable, filename: string | undefined): void {
     // The parser itself also reports a part that ends early.
     stream.on('error', () => {})
-    if (this.#isOneTooMany() || this.#file !== undefined || !this.#isFileName(field)) {
+    if (this.#isOneTooMany() || this.#file !== undefined || !this.#isFileField(field)) {
       stream.resume()
       return
     }
@@ -154,35 +154,35 @@ class Form<Taken> {
     const content = new PassThrough()
     // A consumer that has not started reading sees the error when it does.
     content.on('error', () => {})
-    const taken = this.#options.take(content)
+    const result = this.#options.consume(content)
     // A consumer that stops early has decided or failed. The form ends, and its reader gets the consumer's result.
     const stop = () => {
-      if (!content.readableEnded) this.#end(undefined)
+      if (!content.readableEnded) this.#finish(undefined)
     }
-    taken.then(stop, stop)
+    result.then(stop, stop)
     const type = this.#types.get(field ?? '')
-    this.#file = { name: filename === '' ? undefined : filename, type, content, taken }
-    stream.on('data', (chunk: Uint8Array) => this.#judge(chunk.length))
+    this.#file = { name: filename === '' ? undefined : filename, type, content, result }
+    stream.on('data', (chunk: Uint8Array) => this.#checkFile(chunk.length))
     stream.pipe(content)
   }
 
-  #judge(bytes: number): void {
+  #checkFile(bytes: number): void {
     this.#bytes += bytes
     if (this.#file === undefined) return
-    const refusal = this.#options.judge(this.#bytes, this.#fields)
-    if (refusal !== undefined) this.#end(refusal)
+    const refusal = this.#options.refuse(this.#bytes, this.#fields)
+    if (refusal !== undefined) this.#finish(refusal)
   }
 
   #isOneTooMany(): boolean {
     if (++this.#parts <= LIMITS.uploadPartsMax) return false
-    this.#end(
+    this.#finish(
       refused('VALIDATION_FAILED', { message: `the form has more than ${LIMITS.uploadPartsMax} parts` }),
     )
     return true
   }
 
-  #isFileName(field: string | undefined): boolean {
-    return this.#options.fileNames.some((name) => name === field)
+  #isFileField(field: string | undefined): boolean {
+    return this.#options.fileFields.some((name) => name === field)
   }
 }
 
@@ -192,4 +192,4 @@ function tooLong(field: string): Refusal {
 }
 
 const tooSlow = () => refused('REQUEST_TIMEOUT', { message: 'the upload came to a standstill' })
-const brokenOff = () => refused('BAD_REQUEST', { message: 'the body ended early' })
+const endedEarly = () => refused('BAD_REQUEST', { message: 'the body ended early' })

@@ -14,13 +14,13 @@ export type NotFoundOptions = Pick<AppOptions, 'pages' | 'hasDashboard'> & {
   readonly paths: readonly RoutePath[]
 }
 
-export function notFound(
+export function answerUnmatched(
   { paths, cors, pages, hasDashboard }: NotFoundOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const sent = pages === undefined ? undefined : sendPage(pages, request, reply)
-  if (sent !== undefined) return sent
+  const page = pages === undefined ? undefined : sendPage(pages, request, reply)
+  if (page !== undefined) return page
   // Without a dashboard, a browser that opens the service is redirected to the documentation.
   if (
     !hasDashboard &&

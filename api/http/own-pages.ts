@@ -6,7 +6,7 @@ type RequestOrigin = Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>
 
 /** Returns undefined for a page of this service. Browsers send `Sec-Fetch-Site` over TLS and on loopback, and scripts can
  *  set neither this header nor `Origin`. */
-export function refuseOtherPages(request: RequestOrigin, publicUrl: string): Refusal | undefined {
+export function refuseForeignRequest(request: RequestOrigin, publicUrl: string): Refusal | undefined {
   const { 'sec-fetch-site': site, origin } = request.headers
   const isOwn =
     site === undefined
@@ -20,14 +20,14 @@ export function refuseOtherPages(request: RequestOrigin, publicUrl: string): Ref
 /** True if the browser used TLS to reach the service, or a proxy in front of it. */
 export function isSecure(request: RequestOrigin, publicUrl: string): boolean {
   if (request.protocol === 'https') return true
-  const known = parsed(publicUrl)
-  return known?.protocol === 'https:' && known.host === request.host.toLowerCase()
+  const publicAddress = parseUrl(publicUrl)
+  return publicAddress?.protocol === 'https:' && publicAddress.host === request.host.toLowerCase()
 }
 
 function ownOrigins({ protocol, host }: RequestOrigin, publicUrl: string): readonly string[] {
-  const asked = parsed(`${protocol}://${host}`)?.origin
-  const known = parsed(publicUrl)?.origin
-  return [asked, known].filter((origin) => origin !== undefined)
+  const requestOrigin = parseUrl(`${protocol}://${host}`)?.origin
+  const publicOrigin = parseUrl(publicUrl)?.origin
+  return [requestOrigin, publicOrigin].filter((origin) => origin !== undefined)
 }
 
-const parsed = (url: string): URL | undefined => (URL.canParse(url) ? new URL(url) : undefined)
+const parseUrl = (url: string): URL | undefined => (URL.canParse(url) ? new URL(url) : undefined)

@@ -36,32 +36,32 @@ export function sendProblem(
  * Ends a hook: the request proceeds, or is refused and goes no further. A hook must not return the promise of sending a
  * refusal: if the reader leaves before the answer is sent, Fastify takes that for the end of the hook and proceeds.
  */
-export function goOnUnlessRefused(
+export function refuseOrContinue(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  judge: () => Refusal | undefined | Promise<Refusal | undefined>,
+  check: () => Refusal | undefined | Promise<Refusal | undefined>,
   done: HookHandlerDoneFunction,
 ): void {
-  const settle = (found: Refusal | undefined) => {
-    if (found === undefined) done()
-    else sendProblem(request, reply, found)
+  const finish = (refusal: Refusal | undefined) => {
+    if (refusal === undefined) done()
+    else sendProblem(request, reply, refusal)
   }
-  let refusal: ReturnType<typeof judge>
+  let refusal: ReturnType<typeof check>
   try {
-    refusal = judge()
+    refusal = check()
   } catch (error) {
     // Only errors are thrown here.
     done(error as Error)
     return
   }
-  if (refusal instanceof Promise) refusal.then(settle, done)
-  else settle(refusal)
+  if (refusal instanceof Promise) refusal.then(finish, done)
+  else finish(refusal)
 }
 
 /**
  * Whether nobody is left to answer, because the reader of a file left before its first byte. Fastify mostly detects this
  * through the request, but on a connection that was offered an upgrade the request does not learn that its sender left.
  */
-export function hasReaderLeft(error: unknown, { raw }: FastifyReply): boolean {
+export function hasClientDisconnected(error: unknown, { raw }: FastifyReply): boolean {
   return raw.destroyed && codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 

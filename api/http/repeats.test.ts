@@ -230,17 +230,17 @@ describe('at two nodes, a request under a key', () => {
     let finish = () => {}
     let hasBegun = () => {}
     const begun = new Promise<void>((resolve) => (hasBegun = resolve))
-    const first = one.once(found, () => {
+    const first = one.runOnce(found, () => {
       hasBegun()
       return new Promise((resolve) => (finish = () => resolve(answer(201, {}))))
     })
     await begun
     for (const node of [one, other])
-      expect(await node.once(found, async () => answer(201, {}))).toMatchObject(inUse)
+      expect(await node.runOnce(found, async () => answer(201, {}))).toMatchObject(inUse)
     finish()
     expect(await first).toMatchObject({ status: 201 })
     for (const node of [one, other])
-      expect(await node.once(found, async () => refused('INTERNAL'))).toMatchObject({ status: 201 })
+      expect(await node.runOnce(found, async () => refused('INTERNAL'))).toMatchObject({ status: 201 })
   })
 
   test.each([
@@ -248,24 +248,24 @@ describe('at two nodes, a request under a key', () => {
     ['failed', () => Promise.reject(new Error('broken'))],
   ])('runs again if it %s', async (_, run) => {
     const { one, other, found } = openTwo()
-    await one.once(found, run).catch(() => undefined)
-    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+    await one.runOnce(found, run).catch(() => undefined)
+    expect(await other.runOnce(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
   })
 
   test('runs again if its answer could not be stored', async () => {
     const { one, other, found, answers } = openTwo()
     const put = answers.put.bind(answers)
     answers.put = () => Promise.reject(new Error('full disk'))
-    await expect(one.once(found, async () => answer(201, {}))).rejects.toThrow('full disk')
+    await expect(one.runOnce(found, async () => answer(201, {}))).rejects.toThrow('full disk')
     answers.put = put
-    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+    expect(await other.runOnce(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
   })
 
   test('runs again some time after its node died', async () => {
     const { one, other, found, clock } = openTwo()
-    void one.once(found, () => new Promise(() => {}))
-    expect(await other.once(found, async () => answer(201, {}))).toMatchObject(inUse)
+    void one.runOnce(found, () => new Promise(() => {}))
+    expect(await other.runOnce(found, async () => answer(201, {}))).toMatchObject(inUse)
     clock.at = LIMITS.answerBegunMs
-    expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
+    expect(await other.runOnce(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
   })
 })

@@ -37,8 +37,8 @@ export interface RepeatKey {
   readonly fingerprint: string
 }
 
-type FoundAnswer = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
-export type RecallResult = { readonly kind: 'new' } | FoundAnswer
+type RepeatedAnswer = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
+export type RecallResult = { readonly kind: 'new' } | RepeatedAnswer
 
 type Result = Answer | FileAnswer | FirmwareFile | Refusal
 
@@ -46,9 +46,9 @@ export interface Repeats {
   /** Undefined if the request has no key. */
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
   recall(key: RepeatKey): Promise<RecallResult>
-  keep(key: RepeatKey, answer: Answer): Promise<void>
+  store(key: RepeatKey, answer: Answer): Promise<void>
   /** Runs the request, or returns the stored answer. A file is generated again. */
-  once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
+  runOnce(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
 }
 
 const HEADER = 'idempotency-key'
@@ -62,24 +62,30 @@ export function createRepeats({
   readonly answers: IdempotencyStore
   readonly clock: Clock
 }): Repeats {
-  function recalled(key: RepeatKey, kept: StoredAnswer): FoundAnswer {
-    if (kept.fingerprint !== key.fingerprint) return reused()
-    return { kind: 'repeat', answer: parseAnswer(unsealed(kept.sealed, keyFor(key))) }
+  function toRepeatedAnswer(key: RepeatKey, stored: StoredAnswer): RepeatedAnswer {
+    if (stored.fingerprint !== key.fingerprint) return keyReused()
+    return { kind: 'repeat', answer: parseAnswer(unsealed(stored.sealed, sealingKeyOf(key))) }
   }
 
-  async function keep(key: RepeatKey, answer: Answer): Promise<void> {
+  async function store(key: RepeatKey, answer: Answer): Promise<void> {
     const { id, owner, fingerprint } = key
     const now = clock.now()
     const keptUntil = Millis(now + LIMITS.idempotencyKeyMs)
-    const kept = { id, owner, fingerprint, keptUntil, sealed: sealed(answerText(answer), keyFor(key)) }
-    await answers.put(kept, now)
+    const stored = {
+      id,
+      owner,
+      fingerprint,
+      keptUntil,
+      sealed: sealed(answerText(answer), sealingKeyOf(key)),
+    }
+    await answers.put(stored, now)
   }
 
   return {
     keyOf(request) {
       const secret = request.header(HEADER)
       if (secret === undefined) return undefined
-      if (!VISIBLE.test(secret) || secret.length > LIMITS.idempotencyKeyCharsMax) return unreadable()
+      if (!VISIBLE.test(secret) || secret.length > LIMITS.idempotencyKeyCharsMax) return malformedKey()
       const id = hashOf(`${request.user.id} ${secret}`)
       const owner = hashOf(`kept answers of ${request.user.id}`)
       return { kind: 'key', id, owner, secret, fingerprint: fingerprintOf(request) }
@@ -87,36 +93,36 @@ export function createRepeats({
 
     async recall(key) {
       const found = await answers.find(key, clock.now())
-      if (found.kind === 'full') return noRoom()
-      return found.kind === 'none' ? { kind: 'new' } : recalled(key, found.answer)
+      if (found.kind === 'full') return storeFull()
+      return found.kind === 'none' ? { kind: 'new' } : toRepeatedAnswer(key, found.answer)
     },
 
-    keep,
+    store,
 
-    async once(key, run) {
+    async runOnce(key, run) {
       const begun = await answers.begin(key, clock.now())
-      if (begun.kind === 'running') return inUse()
-      if (begun.kind === 'full') return noRoom()
-      if (begun.kind === 'kept') return again(recalled(key, begun.answer))
-      let isKept = false
+      if (begun.kind === 'running') return keyInUse()
+      if (begun.kind === 'full') return storeFull()
+      if (begun.kind === 'kept') return toReplay(toRepeatedAnswer(key, begun.answer))
+      let isStored = false
       try {
         const result = await run()
         if (result.kind === 'answer') {
-          await keep(key, result)
-          isKept = true
+          await store(key, result)
+          isStored = true
         }
         return result
       } finally {
-        if (!isKept) await answers.abandon(key.id, begun.until)
+        if (!isStored) await answers.abandon(key.id, begun.until)
       }
     },
   }
 }
 
-function again(recalled: FoundAnswer): Answer | Refusal {
-  if (recalled.kind === 'refused') return recalled
-  const { headers } = recalled.answer
-  return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
+function toReplay(stored: StoredAnswer): Answer | Refusal {
+  if (stored.kind === 'refused') return stored
+  const { headers } = stored.answer
+  return { ...stored.answer, headers: { ...headers, ...REPLAYED }, auditDetail: { replayed: true } }
 }
 
 /** An id derived from the key (P3), or a new id if there is no key. */
@@ -126,14 +132,14 @@ export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, id
 }
 
 /** The key of one part of a request that creates several things. The same part of the same request gets the same key. */
-export function partOf({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
+export function partKey({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
   return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }
 }
 
 /** Leaves out `wait`, because a repeat may wait for a different time. */
 function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
-  const { wait: _, ...asked } = Object(query)
-  return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))
+  const { wait: _, ...queryFields } = Object(query)
+  return hashOf(JSON.stringify([method, pathOf(url), sorted(queryFields), sorted(body)]))
 }
 
 /** Sorts fields, because their order makes no difference. The depth was bounded when the body was read. */
@@ -146,7 +152,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** The key that answers are encrypted under (P2). */
-function keyFor({ id, secret }: RepeatKey): Uint8Array {
+function sealingKeyOf({ id, secret }: RepeatKey): Uint8Array {
   return sealingKey({ secret, id, use: 'fleet kept answer' })
 }
 
@@ -162,14 +168,14 @@ function parseAnswer(text: string): Answer {
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-const unreadable = () =>
+const malformedKey = () =>
   refused('BAD_REQUEST', {
     message: `Idempotency-Key must be 1 to ${LIMITS.idempotencyKeyCharsMax} visible characters without blanks`,
   })
-const reused = () =>
+const keyReused = () =>
   refused('IDEMPOTENCY_KEY_REUSED', { message: 'this Idempotency-Key came with another request before' })
-const inUse = () => refused('IDEMPOTENCY_KEY_IN_USE', { retry_after_sec: 1 })
-const noRoom = () =>
+const keyInUse = () => refused('IDEMPOTENCY_KEY_IN_USE', { retry_after_sec: 1 })
+const storeFull = () =>
   refused('RATE_LIMIT_EXCEEDED', {
     message: 'too many answers to requests with an Idempotency-Key are kept; send it later, or without one',
     retry_after_sec: API_LIMITS.keptAnswersRetrySec,

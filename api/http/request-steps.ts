@@ -11,7 +11,7 @@
 // A step that refuses ends the request with a problem document: problems.ts.
 //
 // H1. No part of a request's body is read before its caller is known and allowed.
-// H2. A refused request goes no further, even if its sender leaves before the answer: `goOnUnlessRefused`.
+// H2. A refused request goes no further, even if its sender leaves before the answer: `refuseOrContinue`.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { Type } from 'typebox'
@@ -20,8 +20,9 @@ import { API } from '../../schemas/operation.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { answerInOrder } from './answer-order.ts'
 import type { AppOptions } from './app-options.ts'
-import { boundArrival, continueLate, endAfterAnswer } from './arrival.ts'
+import { boundArrival, delayContinue, endAfterAnswer } from './arrival.ts'
 import type { ArtifactsTools } from './artifacts.ts'
 import type { Audit } from './audit.ts'
 import type { FileStreams } from './file-streams.ts'
@@ -39,9 +40,8 @@ import {
   refuseUnseenRevocation,
 } from './gate.ts'
 import { handle } from './handle.ts'
-import { type NotFoundOptions, notFound } from './not-found.ts'
-import { inTurn } from './one-at-a-time.ts'
-import { goOnUnlessRefused, pathOf, sendProblem } from './problems.ts'
+import { answerUnmatched, type NotFoundOptions } from './not-found.ts'
+import { pathOf, refuseOrContinue, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { sendAnswer, sendFile } from './send-answer.ts'
@@ -62,8 +62,8 @@ export interface RouteTools {
 }
 
 /** Returns false if the step has answered the request, which then goes no further. */
-type Arrival = (request: FastifyRequest, reply: FastifyReply) => boolean
-type Install = (app: FastifyInstance, options: ArrivalOptions) => Arrival
+type ArrivalStep = (request: FastifyRequest, reply: FastifyReply) => boolean
+type Install = (app: FastifyInstance, options: ArrivalOptions) => ArrivalStep
 type Step = (exchange: Exchange, route: Route, tools: RouteTools & { readonly checks: Checks }) => Outcome
 type Outcome = Refusal | undefined | Promise<Refusal | undefined>
 
@@ -88,12 +88,12 @@ export function installArrival(app: FastifyInstance, options: ArrivalOptions): v
   const steps = EVERY_REQUEST.map((install) => install(app, options))
   // One hook for all steps, because each hook costs every request something.
   app.addHook('onRequest', (request, reply, done) =>
-    inTurn(request.raw, reply.raw, () => {
+    answerInOrder(request.raw, reply.raw, () => {
       for (const step of steps) if (!step(request, reply)) return
       done()
     }),
   )
-  continueLate(app)
+  delayContinue(app)
 }
 
 export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTools): void {
@@ -118,7 +118,7 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
     // H1, H2
     onRequest(request, reply, done) {
       const exchange = { request, reply }
-      goOnUnlessRefused(exchange, () => refusalOf(BEFORE_BODY, exchange), done)
+      refuseOrContinue(exchange, () => refusalOf(BEFORE_BODY, exchange), done)
     },
     async handler(request, reply) {
       const outcome = refusalOf(BEFORE_HANDLER, { request, reply })
@@ -131,8 +131,8 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
       }
       if (result.kind === 'image') return sendImage({ request, reply }, result.image, images)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
-      request.noted = result.noted
-      if (result.by !== undefined) request.caller = services.users.get(result.by)
+      request.auditDetail = result.auditDetail
+      if (result.userId !== undefined) request.caller = services.users.get(result.userId)
       return sendAnswer(reply, result)
     },
     ...(route.isUpload === true || audit !== undefined ? { onSend: beforeAnswer(route, audit) } : {}),
@@ -149,12 +149,12 @@ function beforeAnswer({ isUpload }: Route, audit: Audit | undefined) {
   }
 }
 
-function setHeaders(_: FastifyInstance, { pages, cors, isDraining }: ArrivalOptions): Arrival {
+function setHeaders(_: FastifyInstance, { pages, cors, isDraining }: ArrivalOptions): ArrivalStep {
   return (request, reply) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
     if (pages?.build !== undefined) reply.header('x-fleet-build', pages.build)
-    cors.mark(request, reply)
+    cors.setHeaders(request, reply)
     if (isDraining()) reply.header('connection', 'close')
     return true
   }
@@ -163,7 +163,7 @@ function setHeaders(_: FastifyInstance, { pages, cors, isDraining }: ArrivalOpti
 /** Paths of probes. They are limited by address, and requested too often to be logged. */
 export const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
-function checkHost(_: FastifyInstance, { hosts }: ArrivalOptions): Arrival {
+function checkHost(_: FastifyInstance, { hosts }: ArrivalOptions): ArrivalStep {
   return (request, reply) => {
     const { headers, rawHeaders, httpVersion } = request.raw
     const { host } = headers
@@ -191,7 +191,7 @@ function isHostTwice(raw: readonly string[]): boolean {
 }
 
 /** Node itself would answer these with an empty body. */
-function checkExpectation(app: FastifyInstance): Arrival {
+function checkExpectation(app: FastifyInstance): ArrivalStep {
   const unmet = new WeakSet<IncomingMessage>()
   app.server.on('checkExpectation', (request, response) => {
     unmet.add(request)
@@ -207,10 +207,10 @@ function checkExpectation(app: FastifyInstance): Arrival {
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Refuses unknown methods early, because Fastify would insist on a body for some of them. */
-function checkMethod(_: FastifyInstance, options: ArrivalOptions): Arrival {
+function checkMethod(_: FastifyInstance, options: ArrivalOptions): ArrivalStep {
   return (request, reply) => {
     if (METHODS.includes(request.method)) return true
-    notFound(options, request, reply)
+    answerUnmatched(options, request, reply)
     return false
   }
 }
@@ -237,11 +237,11 @@ function checksOf(route: Route): Checks {
   return {
     params: check('path', route.params),
     query: check('query', route.query ?? (route.path.startsWith(API) ? NO_QUERY : undefined)),
-    body: route.streamsBody === true ? isThere : check('body', route.body),
+    body: route.streamsBody === true ? requireBody : check('body', route.body),
   }
 }
 
-const isThere: Check = (body) =>
+const requireBody: Check = (body) =>
   body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
 type CheckTools = { readonly checks: Checks }

@@ -36,8 +36,8 @@ export interface Call<Params, Query, Body, User> {
 /** The part of a call that a helper needs to send a request to the engine. */
 export type SignedCall = Pick<Call<unknown, unknown, unknown, Caller>, 'user' | 'sign'>
 
-type MaybeLater<T> = T | Promise<T>
-type HandlerResult = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
+type MaybePromise<T> = T | Promise<T>
+type HandlerResult = MaybePromise<Answer | FileAnswer | FirmwareFile | Refusal>
 
 export interface Route extends Operation {
   /** Limit of the body, without the overhead that a form adds around its file. */

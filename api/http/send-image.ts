@@ -18,9 +18,9 @@ export interface ImageAnswer {
   /** Whether the reader may be redirected to where the image is stored. */
   readonly mayRedirect?: boolean
   /** Called if the reader is sent away because it cannot download the image now, which is not its own failure. */
-  readonly refused?: () => void
+  readonly onRefused?: () => void
   /** Called if the image is missing or does not match the record. */
-  readonly missing: () => void
+  readonly onMissing: () => void
 }
 
 export interface ImageTools {
@@ -36,10 +36,10 @@ export async function sendImage(
   const { record, reader } = answer
   const { headers, method } = request
   const { sizeBytes: size } = record
-  const about = imageHeaders(record, answer.cacheControl)
-  if (isFresh(headers['if-none-match'], etagOf(record))) return reply.code(304).headers(about).send()
+  const fileHeaders = imageHeaders(record, answer.cacheControl)
+  if (isFresh(headers['if-none-match'], etagOf(record))) return reply.code(304).headers(fileHeaders).send()
   if (answer.mayRedirect === true && method === 'GET') {
-    const sent = await orSentAway(redirect({ request, reply }, answer, { firmware, downloads }), answer)
+    const sent = await notifyOnError(redirect({ request, reply }, answer, { firmware, downloads }), answer)
     if (sent !== undefined) return sent
   }
   const wanted =
@@ -51,19 +51,19 @@ export async function sendImage(
   }
   const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, size]
   const part = range.kind === 'part' ? { 'content-range': `bytes ${from}-${to - 1}/${size}` } : {}
-  const head = { ...about, ...part, 'content-length': String(to - from) }
+  const head = { ...fileHeaders, ...part, 'content-length': String(to - from) }
   const status = range.kind === 'part' ? 206 : 200
   if (method === 'HEAD') {
-    begin(reply, status, head)
+    writeHead(reply, status, head)
     reply.raw.end()
     return reply
   }
   const entry = await downloads.enter(reader.name, answer.retryAfterSec)
   if (entry.kind === 'refused') {
-    answer.refused?.()
+    answer.onRefused?.()
     return sendProblem(request, reply, entry)
   }
-  const opened = await orSentAway(firmware.openImage(record, { from, to }), answer).catch(
+  const opened = await notifyOnError(firmware.openImage(record, { from, to }), answer).catch(
     (error: unknown) => {
       downloads.leave(entry)
       throw error
@@ -71,9 +71,9 @@ export async function sendImage(
   )
   if (opened.kind === 'missing') {
     downloads.leave(entry)
-    return missing({ request, reply }, answer, downloads)
+    return sendMissing({ request, reply }, answer, downloads)
   }
-  begin(reply, status, head)
+  writeHead(reply, status, head)
   await downloads.send(reader, opened.blob, { response: reply.raw, bytes: to - from, entry })
   return reply
 }
@@ -92,21 +92,21 @@ async function redirect(
     contentDisposition: dispositionOf(record),
   })
   if (address === undefined) return undefined
-  if (address.kind === 'missing') return missing({ request, reply }, answer, downloads)
+  if (address.kind === 'missing') return sendMissing({ request, reply }, answer, downloads)
   // The download itself is not visible here. This is as close to its start as can be known.
-  reader.began()
-  // Not cached, so that a download that was called off meanwhile is refused here.
+  reader.onStarted()
+  // Not cached, so that a download that was withdrawn meanwhile is refused here.
   return reply.code(307).headers({ location: address.url, 'cache-control': 'no-store' }).send()
 }
 
-function missing(
+function sendMissing(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   answer: ImageAnswer,
   downloads: Downloads,
 ): FastifyReply {
   downloads.count('missing')
-  answer.missing()
-  answer.refused?.()
+  answer.onMissing()
+  answer.onRefused?.()
   return sendProblem(
     request,
     reply,
@@ -119,17 +119,17 @@ function missing(
 }
 
 /** The image store may be unavailable for a while. A reader that gets a 503 for this counts as sent away. */
-async function orSentAway<T>(work: Promise<T>, answer: Pick<ImageAnswer, 'refused'>): Promise<T> {
+async function notifyOnError<T>(work: Promise<T>, answer: Pick<ImageAnswer, 'onRefused'>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    answer.refused?.()
+    answer.onRefused?.()
     throw error
   }
 }
 
 /** Sets the status and headers, which are sent with the first piece. Fastify leaves the rest of the answer to this file. */
-function begin(reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>): void {
+function writeHead(reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>): void {
   reply.hijack()
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))
     if (value !== undefined) reply.raw.setHeader(name, value)

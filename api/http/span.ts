@@ -16,27 +16,27 @@ interface SpanTexts {
 }
 
 /** Either may be left out. */
-export function parseSpan(given: SpanTexts, now: Millis, where: 'query' | 'body' = 'query'): Span | Refusal {
-  const to = parseEnd(given, { name: 'to', now, where })
+export function parseSpan(texts: SpanTexts, now: Millis, where: 'query' | 'body' = 'query'): Span | Refusal {
+  const to = parseBound(texts, { name: 'to', now, where })
   if (to.kind === 'refused') return to
-  const from = parseEnd(given, { name: 'from', now, where })
+  const from = parseBound(texts, { name: 'from', now, where })
   if (from.kind === 'refused') return from
   if (from.at !== undefined && to.at !== undefined && from.at >= to.at)
     return invalid('/from', { code: 'OUT_OF_RANGE', message: 'must be before `to`', in: where })
   return { kind: 'span', from: from.at, to: to.at }
 }
 
-interface About {
+interface BoundSpec {
   readonly name: 'from' | 'to'
   readonly now: Millis
   readonly where: 'query' | 'body'
 }
 
-function parseEnd(
-  given: SpanTexts,
-  { name, now, where }: About,
+function parseBound(
+  texts: SpanTexts,
+  { name, now, where }: BoundSpec,
 ): { readonly kind: 'end'; readonly at: Millis | undefined } | Refusal {
-  const text = given[name]
+  const text = texts[name]
   if (text === undefined) return { kind: 'end', at: undefined }
   const at = parseInstant(text, now)
   if (at === undefined)

@@ -8,7 +8,7 @@ import type { FieldError } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { formWords, type PatternSchema } from './form-words.ts'
+import { describePattern, type PatternSchema } from './pattern-description.ts'
 
 export type Source = 'body' | 'query' | 'path'
 
@@ -94,7 +94,7 @@ function toFieldError(error: ErrorObject, source: Source): FieldError {
   const { missingProperty, additionalProperty, allowedValues } = params
   if (typeof additionalProperty === 'string') return unknownField(error, additionalProperty, source)
   const isMissing = typeof missingProperty === 'string'
-  const wanted = keyword === 'pattern' ? formWords(Object(parentSchema) as PatternSchema) : message
+  const wanted = keyword === 'pattern' ? describePattern(Object(parentSchema) as PatternSchema) : message
   const path = isMissing ? `${instancePath}/${escaped(missingProperty)}` : instancePath
   const allowed = Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''
   return {

@@ -112,14 +112,24 @@ export function toAsyncApi(version: string): AsyncApi {
       messages[name] = toMessage(components, { name, summary: `The frame \`${name}\``, payload })
     return frames.map(([name]) => ref(`channels/live/messages/${name}`))
   }
-  const [asked, told] = [
+  const [clientFrames, serverFrames] = [
     addFrames(Object.entries(CLIENT_FRAMES)),
     addFrames([...Object.entries(SERVER_FRAMES), ...EVENT_FRAMES]),
   ]
-  channels['live'] = liveChannel([...asked, ...told])
+  channels['live'] = liveChannel([...clientFrames, ...serverFrames])
   const channel = ref('channels/live')
-  operations['ask_live'] = { action: 'receive', channel, summary: 'Frames of a client', messages: asked }
-  operations['tell_live'] = { action: 'send', channel, summary: 'Frames of the service', messages: told }
+  operations['ask_live'] = {
+    action: 'receive',
+    channel,
+    summary: 'Frames of a client',
+    messages: clientFrames,
+  }
+  operations['tell_live'] = {
+    action: 'send',
+    channel,
+    summary: 'Frames of the service',
+    messages: serverFrames,
+  }
   return {
     asyncapi: '3.0.0',
     info: {

@@ -20,7 +20,7 @@ export class RateLimit {
   readonly #windowMs: number
   #recent = new Map<string, number>()
   #older = new Map<string, number>()
-  #turnedAt = 0
+  #rotatedAt = 0
   #indebtedUntil = 0
 
   constructor(name: string, count: number, windowMs = 1_000) {
@@ -32,7 +32,7 @@ export class RateLimit {
 
   /** If positive, the request is admitted and paid off after that many ms. If negative, it came that many ms too early. */
   take(key: string, now: number, count = 1): number {
-    this.#turn(now)
+    this.#rotate(now)
     const paidAt = Math.max(now, this.#paidAt(key)) + this.stepMs * count
     const aheadMs = paidAt - now
     if (aheadMs > this.#windowMs + ROUNDING_MS) return this.#windowMs - aheadMs
@@ -40,7 +40,7 @@ export class RateLimit {
     return aheadMs
   }
 
-  giveBack(key: string, count = 1): void {
+  refund(key: string, count = 1): void {
     this.#recent.set(key, this.#paidAt(key) - this.stepMs * count)
   }
 
@@ -67,14 +67,14 @@ export class RateLimit {
   }
 
   // by L1 and L2
-  #turn(now: number): void {
-    const ageMs = now - this.#turnedAt
+  #rotate(now: number): void {
+    const ageMs = now - this.#rotatedAt
     if (ageMs < this.#windowMs && this.#recent.size < API_LIMITS.rateKeysMax) return
     const isLong = ageMs >= 2 * this.#windowMs
     const debts = ageMs < this.#windowMs ? new Map<string, number>() : this.#debts(now, isLong)
     this.#older = isLong ? new Map() : this.#recent
     this.#recent = debts
-    this.#turnedAt = now
+    this.#rotatedAt = now
   }
 
   // by L3

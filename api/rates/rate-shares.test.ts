@@ -21,7 +21,7 @@ function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
     /** Whether one more request is admitted. */
     const ask = (key = 'a') => {
       const isTaken = limit.take(key, time.ticks()) > 0
-      if (isTaken) shares.tell(limit, key, 1)
+      if (isTaken) shares.report(limit, key, 1)
       return isTaken
     }
     return { ask }

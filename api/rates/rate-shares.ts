@@ -28,7 +28,7 @@ export interface RateSharesOptions {
 
 export class RateShares {
   readonly #options: RateSharesOptions
-  readonly #untold = new Map<string, UnreportedUse>()
+  readonly #unreported = new Map<string, UnreportedUse>()
   #isDue = false
 
   constructor(options: RateSharesOptions) {
@@ -36,17 +36,17 @@ export class RateShares {
   }
 
   /** A negative count gives requests back. */
-  tell(limit: RateLimit, key: string, count: number): void {
+  report(limit: RateLimit, key: string, count: number): void {
     const name = `${limit.name} ${key}`
-    const known = this.#untold.get(name)
+    const known = this.#unreported.get(name)
     if (known !== undefined) known.count += count
-    else if (this.#untold.size < API_LIMITS.rateKeysMax)
-      this.#untold.set(name, { limit, key, count, since: this.#options.clock.ticks() })
+    else if (this.#unreported.size < API_LIMITS.rateKeysMax)
+      this.#unreported.set(name, { limit, key, count, since: this.#options.clock.ticks() })
     this.#shareSoon()
   }
 
   #shareSoon(): void {
-    if (this.#isDue || this.#untold.size === 0) return
+    if (this.#isDue || this.#unreported.size === 0) return
     this.#isDue = true
     this.#options.schedule.after(API_LIMITS.rateShareEveryMs, () => void this.#share())
   }
@@ -59,10 +59,10 @@ export class RateShares {
       const taken = sent.map(([key, { limit, count, since }]) => {
         return { key, stepMs: limit.stepMs, count, ageMs: sentAt - since }
       })
-      const aheads = sent.length === 0 ? [] : await rates.take(taken)
+      const aheadsMs = sent.length === 0 ? [] : await rates.take(taken)
       for (const [index, [name, { limit, key }]] of sent.entries()) {
-        const untold = (this.#untold.get(name)?.count ?? 0) * limit.stepMs
-        limit.learn(key, sentAt + (aheads[index] ?? 0) + untold, sentAt)
+        const unreported = (this.#unreported.get(name)?.count ?? 0) * limit.stepMs
+        limit.learn(key, sentAt + (aheadsMs[index] ?? 0) + unreported, sentAt)
       }
     } catch (error) {
       // by S3
@@ -74,9 +74,9 @@ export class RateShares {
 
   #next(): readonly (readonly [string, UnreportedUse])[] {
     const next: (readonly [string, UnreportedUse])[] = []
-    for (const entry of this.#untold) {
+    for (const entry of this.#unreported) {
       if (next.length >= API_LIMITS.rateSharesAtOnceMax) break
-      this.#untold.delete(entry[0])
+      this.#unreported.delete(entry[0])
       // Taken and given back before it was reported.
       if (entry[1].count !== 0) next.push(entry)
     }

@@ -62,10 +62,10 @@ interface Charge {
 /** [draft-ietf-httpapi-ratelimit-headers] Limits that apply together are members of the same list. */
 function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined {
   const aheadMs = limit.take(key, now)
-  add(reply, 'ratelimit-policy', limit.policy)
-  add(reply, 'ratelimit', limit.stateOf(aheadMs))
+  appendHeader(reply, 'ratelimit-policy', limit.policy)
+  appendHeader(reply, 'ratelimit', limit.stateOf(aheadMs))
   if (aheadMs > 0) {
-    shares?.tell(limit, key, 1)
+    shares?.report(limit, key, 1)
     return undefined
   }
   return refused('RATE_LIMIT_EXCEEDED', {
@@ -75,7 +75,7 @@ function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined
   })
 }
 
-function add(reply: FastifyReply, header: string, member: string): void {
+function appendHeader(reply: FastifyReply, header: string, member: string): void {
   const before = reply.getHeader(header)
   reply.header(header, before === undefined ? member : `${String(before)}, ${member}`)
 }

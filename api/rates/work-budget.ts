@@ -12,7 +12,7 @@ import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 
 /** The highest price in a small budget, as a share of the budget. */
-const SHARE_OF_ONE = 0.7
+const PRICE_SHARE_MAX = 0.7
 
 export interface WorkBudget {
   /** Returns undefined if the user may have this work done. */
@@ -34,16 +34,16 @@ export interface WorkBudgetOptions {
 }
 
 export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): WorkBudget {
-  const most = perSec * API_LIMITS.workBurstSec
-  const limit = new RateLimit('work', Math.max(1, most), API_LIMITS.workBurstSec * 1_000)
-  const dearest = Math.max(SHARE_OF_ONE * most, most - FLEET_SEARCH_WORK)
-  const bounded = (price: number) => Math.min(price, dearest)
+  const burst = perSec * API_LIMITS.workBurstSec
+  const limit = new RateLimit('work', Math.max(1, burst), API_LIMITS.workBurstSec * 1_000)
+  const priceMax = Math.max(PRICE_SHARE_MAX * burst, burst - FLEET_SEARCH_WORK)
+  const bounded = (price: number) => Math.min(price, priceMax)
 
   function charge(userId: string, price: number): Refusal | undefined {
     if (perSec === 0) return undefined
     const aheadMs = limit.take(userId, clock.ticks(), bounded(price))
-    if (aheadMs < 0) return tooMuch(Math.max(1, Math.ceil(-aheadMs / 1000)))
-    shares?.tell(limit, userId, bounded(price))
+    if (aheadMs < 0) return workRefusal(Math.max(1, Math.ceil(-aheadMs / 1000)))
+    shares?.report(limit, userId, bounded(price))
     return undefined
   }
 
@@ -57,15 +57,15 @@ export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): 
       const done = await run()
       const rest = bounded(price) - bounded(done.price)
       if (perSec === 0 || rest === 0) return done.result
-      if (rest > 0) limit.giveBack(userId, rest)
+      if (rest > 0) limit.refund(userId, rest)
       else limit.owe(userId, clock.ticks(), -rest)
-      shares?.tell(limit, userId, -rest)
+      shares?.report(limit, userId, -rest)
       return done.result
     },
   }
 }
 
-const tooMuch = (waitSec: number) =>
+const workRefusal = (waitSec: number) =>
   refused('RATE_LIMIT_EXCEEDED', {
     message: 'too much work for one user: ask for less at once, or later',
     limited: 'work',

@@ -17,7 +17,7 @@ async function open(devices: readonly string[] = ['a', 'b', 'c']) {
   const ask = async (line: string, body?: unknown, as = token) => harness.request(line, { token: as, body })
   const rule = { name: 'hot', target: { type: 'all' }, condition: HOT }
   await ask('POST /api/v1/alerts/rules', rule)
-  for (const id of ids) await engine.say(id, 'telemetry', { t: 11 })
+  for (const id of ids) await engine.publish(id, 'telemetry', { t: 11 })
   const alerts = async (query = '?sort=fired_at:asc') => (await ask(`GET /api/v1/alerts${query}`)).body.data
   /** Lets the notifier send whatever is due. */
   const pass = async (ms: number) => {
@@ -63,7 +63,7 @@ describe('a snooze', () => {
     )
     expect((await ask(`DELETE /api/v1/alerts/${id}/snooze`)).body).toMatchObject({ snoozed_until: null })
     await ask(`POST /api/v1/alerts/${id}/snooze`, { until })
-    for (const device of ids) await engine.say(device, 'telemetry', { t: 1 })
+    for (const device of ids) await engine.publish(device, 'telemetry', { t: 1 })
     expect((await ask(`POST /api/v1/alerts/${id}/snooze`, { until })).body.code).toBe(
       'INVALID_STATE_TRANSITION',
     )

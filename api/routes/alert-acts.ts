@@ -22,12 +22,12 @@ import { type Answer, answer } from '../http/answer.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { alertPlaceOf, foundAlert, noSuchAlert, shownAlerts } from './found-alert.ts'
+import { alertBodies, alertNotFound, findAlert, locateAlert } from './alert-lookup.ts'
 
 const BULK_MAX = 500
 const AT_ONCE = 50
 
-type Wish = AlertAct | Refusal
+type ParsedAct = AlertAct | Refusal
 
 export function alertActRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
@@ -39,12 +39,12 @@ export function alertActRoutes(services: Services): readonly Route[] {
       actOne(services, params.alert_id, { kind: 'unack' }, { user, sign }),
     ),
     route(resolveAlert, ({ params, body, user, sign }) => {
-      const wish = { kind: 'resolve', comment: body?.comment, snoozeSec: body?.snooze_sec } as const
-      return actOne(services, params.alert_id, wish, { user, sign })
+      const requested = { kind: 'resolve', comment: body?.comment, snoozeSec: body?.snooze_sec } as const
+      return actOne(services, params.alert_id, requested, { user, sign })
     }),
     route(assignAlert, ({ params, body, user, sign }) => {
-      const wish = toAssign(services, body.user_id)
-      return actOne(services, params.alert_id, wish, { user, sign })
+      const requested = toAssign(services, body.user_id)
+      return actOne(services, params.alert_id, requested, { user, sign })
     }),
     route(commentAlert, ({ params, body, user, sign }) =>
       actOne(services, params.alert_id, { kind: 'comment', text: body.text }, { user, sign }),
@@ -63,8 +63,8 @@ export function alertActRoutes(services: Services): readonly Route[] {
           code: 'REQUIRED',
           message: 'is required, or filter is, and not both',
         })
-      const wish = toWish(services, body, clock.now())
-      if (wish.kind === 'refused') return wish
+      const requested = toAct(services, body, clock.now())
+      if (requested.kind === 'refused') return requested
       const ids = named ?? []
       let matched = ids.length
       if (filter !== undefined) {
@@ -86,7 +86,7 @@ export function alertActRoutes(services: Services): readonly Route[] {
         matched = found.total
         ids.push(...found.alerts.map(({ alert_id: id }) => String(id)))
       }
-      const results = await actMany(services, ids, wish, { user, sign })
+      const results = await actMany(services, ids, requested, { user, sign })
       return answer(200, { matched, done: results.filter(({ done }) => done).length, results })
     }),
   ]
@@ -95,31 +95,31 @@ export function alertActRoutes(services: Services): readonly Route[] {
 async function actOne(
   services: Services,
   id: string,
-  wish: Wish,
+  requested: ParsedAct,
   call: SignedCall,
 ): Promise<Answer | Refusal> {
-  if (wish.kind === 'refused') return wish
-  const refusal = await act(services, id, wish, call)
-  const place = alertPlaceOf(services, id, call.user)
+  if (requested.kind === 'refused') return requested
+  const refusal = await act(services, id, requested, call)
+  const location = locateAlert(services, id, call.user)
   if (refusal !== undefined)
-    return refusal.code === 'NOT_FOUND' ? gone(services, AlertId(id), place) : refusal
-  const alert = place && (await foundAlert(services, AlertId(id), place))
-  if (alert === undefined) return noSuchAlert()
-  const [shown] = await shownAlerts(services, [alert])
+    return refusal.code === 'NOT_FOUND' ? pastAlertRefusal(services, AlertId(id), location) : refusal
+  const alert = location && (await findAlert(services, AlertId(id), location))
+  if (alert === undefined) return alertNotFound()
+  const [shown] = await alertBodies(services, [alert])
   return answer(200, shown)
 }
 
 /** Handles an alert that only the history knows: it is resolved, and nothing changes. */
-async function gone(
+async function pastAlertRefusal(
   { engine }: Services,
   id: AlertId,
-  place: ReturnType<typeof alertPlaceOf>,
+  location: ReturnType<typeof locateAlert>,
 ): Promise<Refusal> {
   // Only the alert itself tells who may see an alert about the fleet.
-  if (place === undefined || (place.deviceId === undefined && place.within !== undefined))
-    return noSuchAlert()
-  const moves = await engine.alertMoves(place.deviceId ?? FLEET, id)
-  if (moves.length === 0) return noSuchAlert()
+  if (location === undefined || (location.deviceId === undefined && location.within !== undefined))
+    return alertNotFound()
+  const moves = await engine.alertMoves(location.deviceId ?? FLEET, id)
+  if (moves.length === 0) return alertNotFound()
   return refused('INVALID_STATE_TRANSITION', {
     message: 'the alert was resolved so long ago that it only stands in the history',
     from: 'resolved',
@@ -136,12 +136,12 @@ interface Result {
 async function actMany(
   services: Services,
   ids: readonly string[],
-  wish: AlertAct,
+  requested: AlertAct,
   call: SignedCall,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   for (const some of chunks(ids, AT_ONCE)) {
-    const refusals = await Promise.all(some.map((id) => act(services, id, wish, call)))
+    const refusals = await Promise.all(some.map((id) => act(services, id, requested, call)))
     some.forEach((id, i) => {
       const refusal = refusals[i]
       results.push({
@@ -158,20 +158,20 @@ async function actMany(
 async function act(
   services: Services,
   id: string,
-  wish: AlertAct,
+  requested: AlertAct,
   { user, sign }: SignedCall,
 ): Promise<Refusal | undefined> {
   const { engine } = services
-  const place = alertPlaceOf(services, id, user)
-  if (place === undefined) return noSuchAlert()
-  const { deviceId } = place
+  const location = locateAlert(services, id, user)
+  if (location === undefined) return alertNotFound()
+  const { deviceId } = location
   if (deviceId !== undefined) {
-    const request = { kind: 'alert', id: AlertId(id), act: wish } as const
+    const request = { kind: 'alert', id: AlertId(id), act: requested } as const
     const submitted = await engine.submit(deviceId, request, sign({ target: `alerts/${id}` }))
     return submitted.kind === 'refused' ? submitted : undefined
   }
-  if ((await foundAlert(services, AlertId(id), place)) === undefined) return noSuchAlert()
-  const acted = await engine.alerts.actOnFleet(AlertId(id), wish, userAuthor(user.id))
+  if ((await findAlert(services, AlertId(id), location)) === undefined) return alertNotFound()
+  const acted = await engine.alerts.actOnFleet(AlertId(id), requested, userAuthor(user.id))
   return acted.kind === 'refused' ? acted : undefined
 }
 
@@ -180,7 +180,7 @@ interface Span {
   readonly for_sec?: number | undefined
 }
 
-function toSnooze({ until, for_sec: forSec }: Span, now: Millis): Wish {
+function toSnooze({ until, for_sec: forSec }: Span, now: Millis): ParsedAct {
   if ((until === undefined) === (forSec === undefined))
     return invalid('/until', {
       in: 'body',
@@ -197,14 +197,14 @@ function toSnooze({ until, for_sec: forSec }: Span, now: Millis): Wish {
   return { kind: 'snooze', until: Millis(end) }
 }
 
-interface BulkWish extends Span {
+interface BulkAct extends Span {
   readonly action: 'ack' | 'snooze' | 'resolve' | 'assign'
   readonly comment?: string | undefined
   readonly snooze_sec?: number | undefined
   readonly user_id?: string | null | undefined
 }
 
-function toAssign({ users }: Services, userId: string | null): Wish {
+function toAssign({ users }: Services, userId: string | null): ParsedAct {
   if (userId === null) return { kind: 'assign', userId: undefined }
   if (users.get(UserId(userId)) !== undefined) return { kind: 'assign', userId }
   return invalid('/user_id', {
@@ -214,11 +214,11 @@ function toAssign({ users }: Services, userId: string | null): Wish {
   })
 }
 
-function toWish(
+function toAct(
   services: Services,
-  { action, comment, snooze_sec: snoozeSec, user_id: userId, ...span }: BulkWish,
+  { action, comment, snooze_sec: snoozeSec, user_id: userId, ...span }: BulkAct,
   now: Millis,
-): Wish {
+): ParsedAct {
   if (action === 'ack') return { kind: 'ack', comment }
   if (action === 'resolve') return { kind: 'resolve', comment, snoozeSec }
   if (action === 'snooze') return toSnooze(span, now)

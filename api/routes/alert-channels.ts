@@ -17,8 +17,8 @@ import {
 } from '../../schemas/operations/alert-channels.ts'
 import { channelBody, channelSummary, deliveryBody } from '../bodies/channel-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { changedShown } from '../http/as-read.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
+import { refuseChangedFields } from '../http/immutable-fields.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
@@ -54,14 +54,14 @@ export function alertChannelRoutes(services: Services): readonly Route[] {
     }),
     route(getChannel, async ({ params, user }) => {
       const channel = await find(params.channel_id)
-      if (channel === undefined) return noSuchChannel()
+      if (channel === undefined) return channelNotFound()
       const body = user.role === 'admin' ? channelBody(channel) : channelSummary(channel)
       return answer(200, body, { etag: quoted(String(channel.revision)) })
     }),
     route(editChannel, async ({ params, body, header }) => {
       for (let tried = 1; ; tried++) {
         const channel = await find(params.channel_id)
-        if (channel === undefined) return noSuchChannel()
+        if (channel === undefined) return channelNotFound()
         const edited = await edit(services, channel, { body, ifMatch: header('if-match') })
         const isOvertaken = edited.kind === 'refused' && edited.code === 'PRECONDITION_FAILED'
         if (!isOvertaken || header('if-match') !== undefined || tried === EDITS_MAX) return edited
@@ -111,7 +111,7 @@ async function edit(
   if (body.type !== undefined && body.type !== target.kind)
     return refused('IMMUTABLE_FIELD', { message: 'the type of a channel stays', field: 'type' })
   const shown = { channel_id: id, created_by: channel.createdBy, created_at: toIso(channel.createdAt) }
-  const changed = changedShown(body, shown)
+  const changed = refuseChangedFields(body, shown)
   if (changed !== undefined) return changed
   if (parseIfMatch(ifMatch, revision).kind === 'stale')
     return refused('PRECONDITION_FAILED', { expected: quoted(String(revision)), got: ifMatch })
@@ -154,4 +154,4 @@ function testBody({ result, latencyMs }: TestResult): ChannelTestBody {
   return { ...body, error: { code, message } }
 }
 
-const noSuchChannel = () => refused('NOT_FOUND', { message: 'no such channel' })
+const channelNotFound = () => refused('NOT_FOUND', { message: 'no such channel' })

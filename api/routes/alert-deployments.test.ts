@@ -85,7 +85,7 @@ test('an alert muted during an update is announced if the update fails and the a
   if (device === undefined) throw new Error('no device')
   const hot = async () => (await send('GET /api/v1/alerts')).body.data[0]
   let during: unknown
-  device.meanwhile = async () => {
+  device.whileInstalling = async () => {
     await device.report({ t: 11 })
     during = await hot()
   }

@@ -14,8 +14,8 @@ import {
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { changedShown } from '../http/as-read.ts'
 import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
+import { refuseChangedFields } from '../http/immutable-fields.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
@@ -31,7 +31,7 @@ export function alertRuleRoutes(services: Services): readonly Route[] {
       const found = engine.alerts
         .rules()
         .toReversed()
-        .filter((rule) => isSeen(services, rule, user))
+        .filter((rule) => isVisible(services, rule, user))
         .filter((rule) => severity === undefined || rule.severity === severity)
         .filter((rule) => enabled === undefined || rule.enabled === enabled)
         .filter((rule) => part === undefined || rule.name.toLowerCase().includes(part))
@@ -40,29 +40,30 @@ export function alertRuleRoutes(services: Services): readonly Route[] {
       return pageAnswer(await bodiesOf(services, page, user), found.length, window, url)
     }),
     route(createAlertRule, async ({ body, user, repeatKey }) => {
-      const wish = body
-      const outside = outsideOf(services, wish.target, user)
+      const requested = body
+      const outside = refuseOutside(services, requested.target, user)
       if (outside !== undefined) return outside
       const id = idFor(repeatKey, 'rul_', ids)
-      const made = await engine.alerts.change({ kind: 'create_rule', id, wish, by: user.id })
+      const made = await engine.alerts.change({ kind: 'create_rule', id, wish: requested, by: user.id })
       return ruleAnswer(services, made, { status: 201, user })
     }),
     route(getAlertRule, async ({ params, user, header }) => {
-      const rule = seen(services, params.rule_id, user)
-      if (rule === undefined) return noSuchRule()
+      const rule = visibleRule(services, params.rule_id, user)
+      if (rule === undefined) return ruleNotFound()
       const etag = etagOf(rule)
       if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, { etag: quoted(etag) })
       return ruleAnswer(services, { kind: 'changed', rule }, { status: 200, user })
     }),
     route(replaceAlertRule, ({ params, body, user, header }) =>
-      edit(services, { id: params.rule_id, wish: body, isWhole: true, user, ifMatch: header('if-match') }),
+      edit(services, { id: params.rule_id, body, isWhole: true, user, ifMatch: header('if-match') }),
     ),
     route(editAlertRule, ({ params, body, user, header }) =>
-      edit(services, { id: params.rule_id, wish: body, isWhole: false, user, ifMatch: header('if-match') }),
+      edit(services, { id: params.rule_id, body, isWhole: false, user, ifMatch: header('if-match') }),
     ),
     route(deleteAlertRule, async ({ params, user, header }) => {
-      const rule = seen(services, params.rule_id, user)
-      if (rule === undefined || outsideOf(services, rule.target, user) !== undefined) return noSuchRule()
+      const rule = visibleRule(services, params.rule_id, user)
+      if (rule === undefined || refuseOutside(services, rule.target, user) !== undefined)
+        return ruleNotFound()
       const condition = parseIfMatch(header('if-match'), rule.revision)
       if (condition.kind === 'stale') return stale(rule, header('if-match'))
       const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
@@ -74,7 +75,7 @@ export function alertRuleRoutes(services: Services): readonly Route[] {
 
 interface Edit {
   readonly id: string
-  readonly wish: EditRuleBody
+  readonly body: EditRuleBody
   readonly isWhole: boolean
   readonly user: Caller
   readonly ifMatch: string | undefined
@@ -82,22 +83,22 @@ interface Edit {
 
 async function edit(
   services: Services,
-  { id, wish, isWhole, user, ifMatch }: Edit,
+  { id, body, isWhole, user, ifMatch }: Edit,
 ): Promise<Answer | Refusal> {
-  const rule = seen(services, id, user)
-  if (rule === undefined || outsideOf(services, rule.target, user) !== undefined) return noSuchRule()
+  const rule = visibleRule(services, id, user)
+  if (rule === undefined || refuseOutside(services, rule.target, user) !== undefined) return ruleNotFound()
   const condition = parseIfMatch(ifMatch, rule.revision)
   if (condition.kind === 'stale') return stale(rule, ifMatch)
   const { rule_id, source, created_by, created_at } = rule
-  const changed = changedShown(wish, { rule_id, source, created_by, created_at })
+  const changed = refuseChangedFields(body, { rule_id, source, created_by, created_at })
   if (changed !== undefined) return changed
-  const outside = wish.target === undefined ? undefined : outsideOf(services, wish.target, user)
+  const outside = body.target === undefined ? undefined : refuseOutside(services, body.target, user)
   if (outside !== undefined) return outside
   const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
   const edited = await services.engine.alerts.change({
     kind: 'edit_rule',
     id: rule.rule_id,
-    wish,
+    wish: body,
     isWhole,
     ifRevision,
   })
@@ -111,7 +112,7 @@ async function ruleAnswer(
 ): Promise<Answer | Refusal> {
   if (outcome.kind === 'refused') return outcome
   const { rule } = outcome
-  if (rule === undefined) return noSuchRule()
+  if (rule === undefined) return ruleNotFound()
   const [body] = await bodiesOf(services, [rule], user)
   const location = status === 201 ? { location: `${listAlertRules.path}/${rule.rule_id}` } : {}
   return answer(status, body, { etag: quoted(etagOf(rule)), ...location })
@@ -132,7 +133,7 @@ async function bodiesOf(
 }
 
 /** A rule whose target names only devices or a group outside the caller's groups is hidden from the caller. */
-function isSeen({ engine }: Services, { target }: Rule, user: Caller): boolean {
+function isVisible({ engine }: Services, { target }: Rule, user: Caller): boolean {
   const scope = scopeOf(user)
   if (scope === undefined) return true
   const named = namedDevices(target)
@@ -142,13 +143,13 @@ function isSeen({ engine }: Services, { target }: Rule, user: Caller): boolean {
   return scope.some((root) => isWithin(value, root))
 }
 
-function seen(services: Services, id: string, user: Caller): Rule | undefined {
+function visibleRule(services: Services, id: string, user: Caller): Rule | undefined {
   const rule = services.engine.alerts.rules().find(({ rule_id: each }) => each === RuleId(id))
-  return rule !== undefined && isSeen(services, rule, user) ? rule : undefined
+  return rule !== undefined && isVisible(services, rule, user) ? rule : undefined
 }
 
 /** The reason why the caller may not write a rule with this target, if there is one. */
-function outsideOf({ engine }: Services, target: Rule['target'], user: Caller): Refusal | undefined {
+function refuseOutside({ engine }: Services, target: Rule['target'], user: Caller): Refusal | undefined {
   const scope = scopeOf(user)
   if (scope === undefined) return undefined
   const named = namedDevices(target)
@@ -170,4 +171,4 @@ const etagOf = ({ revision }: Rule) => String(revision)
 const stale = (rule: Rule, got: string | undefined) =>
   refused('PRECONDITION_FAILED', { expected: quoted(etagOf(rule)), got })
 
-const noSuchRule = () => refused('NOT_FOUND', { message: 'no such rule' })
+const ruleNotFound = () => refused('NOT_FOUND', { message: 'no such rule' })

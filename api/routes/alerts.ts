@@ -17,15 +17,15 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { invalid } from '../refusal.ts'
-import { findAlerts } from './find-alerts.ts'
+import { findAlerts } from './alert-list.ts'
 import {
-  type AlertPlace,
-  alertPlaceOf,
-  foundAlert,
+  type AlertLocation,
+  alertBodies,
+  alertNotFound,
+  findAlert,
   fromHistory,
-  noSuchAlert,
-  shownAlerts,
-} from './found-alert.ts'
+  locateAlert,
+} from './alert-lookup.ts'
 
 export function alertRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
@@ -62,7 +62,7 @@ export function alertRoutes(services: Services): readonly Route[] {
         descending: direction.toLowerCase() === 'desc',
         limit,
       })
-      const page = await shownAlerts(services, found.alerts.slice(window.offset))
+      const page = await alertBodies(services, found.alerts.slice(window.offset))
       return pageAnswer(page, found.total, window, url)
     }),
     route(getAlertSummary, async ({ user }) => {
@@ -86,18 +86,18 @@ export function alertRoutes(services: Services): readonly Route[] {
     }),
     route(getAlert, async ({ params, user }) => {
       const id = AlertId(params.alert_id)
-      const place = alertPlaceOf(services, id, user)
-      if (place === undefined) return noSuchAlert()
-      const alert = await foundAlert(services, id, place)
+      const location = locateAlert(services, id, user)
+      if (location === undefined) return alertNotFound()
+      const alert = await findAlert(services, id, location)
       // Only the alert itself tells who may see an alert about the fleet.
-      if (alert === undefined && isFleetAlertId(id) && place.within !== undefined) return noSuchAlert()
-      const rows = await movesOf(services, id, { place, isKept: alert !== undefined })
+      if (alert === undefined && isFleetAlertId(id) && location.within !== undefined) return alertNotFound()
+      const rows = await movesOf(services, id, { location, isKept: alert !== undefined })
       const timeline = rows.map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
       const [last] = rows
       // If the record has dropped the alert, it is shown as it was after its last change.
       const shown = alert ?? (last === undefined ? undefined : fromHistory(last.body))
-      if (shown === undefined) return noSuchAlert()
-      const [body] = await shownAlerts(services, [shown])
+      if (shown === undefined) return alertNotFound()
+      const [body] = await alertBodies(services, [shown])
       return answer(200, { ...body, timeline })
     }),
   ]
@@ -107,10 +107,10 @@ export function alertRoutes(services: Services): readonly Route[] {
 async function movesOf(
   { engine }: Services,
   id: AlertId,
-  { place, isKept }: { readonly place: AlertPlace; readonly isKept: boolean },
+  { location, isKept }: { readonly location: AlertLocation; readonly isKept: boolean },
 ): Promise<readonly HistoryRow[]> {
   try {
-    return await engine.alertMoves(place.deviceId ?? FLEET, id)
+    return await engine.alertMoves(location.deviceId ?? FLEET, id)
   } catch (error) {
     if (!isKept || !(error instanceof Fault)) throw error
     return []

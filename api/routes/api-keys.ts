@@ -1,10 +1,11 @@
 // /api-keys: an admin creates keys with which services access the API.
 import type { ApiKey } from '../../engine/ports/users.ts'
 import type { ApiKeyBody } from '../../schemas/api-keys.ts'
-import { type Millis, toIso, UserId } from '../../schemas/ids.ts'
+import { toIso, UserId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
 import { API } from '../../schemas/operation.ts'
 import { createApiKey, deleteApiKey, getApiKey, listApiKeys } from '../../schemas/operations/api-keys.ts'
+import { isoOrNull } from '../bodies/iso-or-null.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -36,11 +37,11 @@ export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Rout
     route(getApiKey, async ({ params }) => {
       await users.catchUp()
       const key = users.getKey(UserId(params.key_id))
-      return key === undefined ? noSuchKey() : answer(200, apiKeyBody(key))
+      return key === undefined ? keyNotFound() : answer(200, apiKeyBody(key))
     }),
     route(deleteApiKey, async ({ params }) => {
       const isRemoved = await apiKeys.remove(UserId(params.key_id))
-      return isRemoved ? answer(204, undefined) : noSuchKey()
+      return isRemoved ? answer(204, undefined) : keyNotFound()
     }),
   ]
 }
@@ -58,5 +59,4 @@ function apiKeyBody(key: ApiKey): ApiKeyBody {
   }
 }
 
-const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))
-const noSuchKey = () => refused('NOT_FOUND', { message: 'no such API key' })
+const keyNotFound = () => refused('NOT_FOUND', { message: 'no such API key' })

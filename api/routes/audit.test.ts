@@ -134,7 +134,7 @@ test('listeners of the feed receive recorded entries and dead letters', async ()
   const id = await device('ra')
   await request('PATCH /api/v1/devices/ra', { token, body: { name: 'renamed' } })
   await request('POST /api/v1/auth/login', { body: { email: 'nobody@example.com', password: 'wrong wrong' } })
-  await engine.say(id, 'status', ['rubbish'])
+  await engine.publish(id, 'status', ['rubbish'])
   const ofKind = <Kind extends FeedEvent['kind']>(kind: Kind) =>
     heard.filter((event): event is Extract<FeedEvent, { kind: Kind }> => event.kind === kind)
   await expect.poll(() => ofKind('audit').map(({ row }) => JSON.parse(row.body).action)).toContain('login')

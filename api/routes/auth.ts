@@ -24,9 +24,9 @@ import { renewToken } from '../auth/device-renewal.ts'
 import { loginOrigin } from '../auth/login-origin.ts'
 import type { OpenedLogin } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { hasFile, withTicket } from '../http/download-address.ts'
+import { isFileAddress, withTicket } from '../http/download-address.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import { plainUrl } from '../http/route-match.ts'
@@ -106,8 +106,8 @@ export function authRoutes({
       return answer(200, issued, NO_STORE)
     }),
     route(revokeDeviceTokens, async ({ params, user, sign }) => {
-      const deviceId = visibleId(engine, params.device_id, user)
-      if (deviceId === undefined) return noSuchDevice()
+      const deviceId = visibleDeviceId(engine, params.device_id, user)
+      if (deviceId === undefined) return deviceNotFound()
       const revoked = await engine.submit(deviceId, { kind: 'revoke' }, sign())
       if (revoked.kind === 'refused') return revoked
       const { tokensValidFrom } = revoked.view.device
@@ -115,22 +115,15 @@ export function authRoutes({
     }),
     route(issueSocketTicket, async ({ user, header }) => {
       const ticket = await tickets.issue(user.id, bearerOf(header('authorization')) ?? '')
-      if (ticket === undefined)
-        return refused('RATE_LIMIT_EXCEEDED', {
-          message: 'too many tickets are open; use one, or wait until they expire',
-          retry_after_sec: 1,
-        })
+      if (ticket === undefined) return tooManyTickets()
       return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
     route(issueDownloadTicket, async ({ user, body, header }) => {
       const path = plainUrl(body.path)
-      if (!hasFile(path)) return invalid('/path', { code: 'NOT_ALLOWED', message: 'there is no such file' })
+      if (!isFileAddress(path))
+        return invalid('/path', { code: 'NOT_ALLOWED', message: 'there is no such file' })
       const ticket = await downloadTickets.issue(user.id, bearerOf(header('authorization')) ?? '', path)
-      if (ticket === undefined)
-        return refused('RATE_LIMIT_EXCEEDED', {
-          message: 'too many tickets are open; use one, or wait until they expire',
-          retry_after_sec: 1,
-        })
+      if (ticket === undefined) return tooManyTickets()
       return answer(200, { url: withTicket(path, ticket), expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
   ]
@@ -143,12 +136,18 @@ function loginAnswer({ userId, accessToken, refreshToken }: OpenedLogin): Answer
     token_type: 'bearer',
     expires_in: API_LIMITS.accessTokenSec,
   }
-  return { ...answer(200, body, NO_STORE), by: userId }
+  return { ...answer(200, body, NO_STORE), userId }
 }
 
 function registeredBody({ id, email, name, role, createdAt }: User): RegisteredUser {
   return { id, email, name, role, created_at: toIso(createdAt) }
 }
+
+const tooManyTickets = () =>
+  refused('RATE_LIMIT_EXCEEDED', {
+    message: 'too many tickets are open; use one, or wait until they expire',
+    retry_after_sec: 1,
+  })
 
 const noLogin = () =>
   refused('FORBIDDEN', { message: 'an API key has no login; an admin changes or deletes it' })

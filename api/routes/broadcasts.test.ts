@@ -290,8 +290,8 @@ describe('a list of broadcasts', () => {
       status: 'failed',
       error: { code: 'JAM', message: 'stuck' },
     }
-    await engine.say(data[1].device_id, 'command/ack', failed)
-    await engine.say(data[2].device_id, 'command/ack', {
+    await engine.publish(data[1].device_id, 'command/ack', failed)
+    await engine.publish(data[2].device_id, 'command/ack', {
       ...failed,
       request_id: data[2].command_id,
       status: 'completed',

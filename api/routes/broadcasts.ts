@@ -26,7 +26,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { devicesInScope, toKept, toScope } from './broadcast-target.ts'
-import { parseStatuses, unfitTypes, wishRefusal } from './command-checks.ts'
+import { incompatibleTypes, parseStatuses, refuseCommand } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {
   const { engine } = services
@@ -42,8 +42,8 @@ export function broadcastRoutes(services: Services): readonly Route[] {
         by: user.id,
         within: scopeOf(user),
       })
-      const bodies = broadcasts.map(({ broadcast: made, counts }) => ({
-        ...broadcastBody(seenBy(services, made, user), counts),
+      const bodies = broadcasts.map(({ broadcast, counts }) => ({
+        ...broadcastBody(seenBy(services, broadcast, user), counts),
         counts,
       }))
       return pageAnswer(bodies, total, window, url)
@@ -56,20 +56,20 @@ export function broadcastRoutes(services: Services): readonly Route[] {
       const statuses = wanted.statuses === undefined ? undefined : [...wanted.statuses]
       const state = await visibleState(services, { id, user, window, statuses })
       return state === undefined
-        ? noSuchBroadcast()
+        ? broadcastNotFound()
         : pageAnswer(commandBodies(services, state), state.matching, window, url)
     }),
     route(getBroadcast, async ({ params, query, user }) => {
       const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
       const state = await visibleState(services, call)
-      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, call)
+      return state === undefined ? broadcastNotFound() : stateAnswer(services, state, call)
     }),
     route(cancelBroadcast, async ({ params, query, user }) => {
       const call = { id: BroadcastId(params.broadcast_id), user, window: toWindow(query) }
-      if ((await visibleState(services, call)) === undefined) return noSuchBroadcast()
+      if ((await visibleState(services, call)) === undefined) return broadcastNotFound()
       await engine.cancelBroadcast(call.id, user.id)
       const state = await visibleState(services, call)
-      return state === undefined ? noSuchBroadcast() : stateAnswer(services, state, call)
+      return state === undefined ? broadcastNotFound() : stateAnswer(services, state, call)
     }),
   ]
 }
@@ -87,11 +87,11 @@ async function broadcast(
 ): Promise<Answer | Refusal> {
   const { engine, ids, deviceTypes, clock } = services
   // Devices whose type does not define the command are skipped.
-  const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
+  const refusal = refuseCommand(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
   const found = toScope(services, body, user)
   if (found.kind === 'refused') return found
-  const unfit = unfitTypes(body, deviceTypes.defined.values())
+  const unfit = incompatibleTypes(body, deviceTypes.defined.values())
   if (isDryRun) {
     const reasonOf = ({ status, type }: DeviceSummary) => skipReason({ status, unfit: own(unfit, type) })
     return answer(200, targetPreview(devicesInScope(services, found.scope), reasonOf))
@@ -129,21 +129,21 @@ function reservedName(name: string): Refusal | undefined {
   })
 }
 
-function isSame(made: Broadcast, body: BroadcastWishBody): boolean {
+function isSame(broadcast: Broadcast, body: BroadcastWishBody): boolean {
   return (
-    isSameTarget(made, body) &&
-    made.name === body.command &&
-    made.priority === (body.priority ?? 'normal') &&
-    made.timeoutSec === body.timeout_sec &&
-    isEqual(made.data, body.data ?? {})
+    isSameTarget(broadcast, body) &&
+    broadcast.name === body.command &&
+    broadcast.priority === (body.priority ?? 'normal') &&
+    broadcast.timeoutSec === body.timeout_sec &&
+    isEqual(broadcast.data, body.data ?? {})
   )
 }
 
-function isSameTarget(made: Broadcast, { group, target }: BroadcastWishBody): boolean {
+function isSameTarget(broadcast: Broadcast, { group, target }: BroadcastWishBody): boolean {
   if (target === undefined || target.type === 'group')
-    return made.target === undefined && made.group === (group ?? target?.value)
+    return broadcast.target === undefined && broadcast.group === (group ?? target?.value)
   const { type, value } = toKept(target)
-  return made.target?.type === type && isEqual({ value: made.target.value }, { value })
+  return broadcast.target?.type === type && isEqual({ value: broadcast.target.value }, { value })
 }
 
 interface StateCall {
@@ -168,11 +168,11 @@ async function visibleState(
 }
 
 function stateAnswer(services: Services, state: BroadcastState, { user, window }: StateCall): Answer {
-  const { broadcast: made, counts } = state
+  const { broadcast, counts } = state
   return answer(200, {
-    ...broadcastBody(seenBy(services, made, user), counts),
+    ...broadcastBody(seenBy(services, broadcast, user), counts),
     counts,
-    commands: pageBody(commandBodies(services, state), made.accepted, window),
+    commands: pageBody(commandBodies(services, state), broadcast.accepted, window),
   })
 }
 
@@ -183,12 +183,12 @@ function commandBodies({ engine }: Services, { commands }: BroadcastState) {
 }
 
 /** The broadcast without skipped devices that the user may not see. */
-function seenBy({ engine }: Services, made: Broadcast, user: Caller): Broadcast {
+function seenBy({ engine }: Services, broadcast: Broadcast, user: Caller): Broadcast {
   const scope = scopeOf(user)
-  const skipped = made.skipped.filter(({ deviceId }) =>
+  const skipped = broadcast.skipped.filter(({ deviceId }) =>
     isInScope(engine.devices.summary(deviceId)?.group, scope),
   )
-  return { ...made, skipped }
+  return { ...broadcast, skipped }
 }
 
-const noSuchBroadcast = () => refused('NOT_FOUND', { message: 'no such broadcast' })
+const broadcastNotFound = () => refused('NOT_FOUND', { message: 'no such broadcast' })

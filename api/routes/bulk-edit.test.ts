@@ -62,7 +62,7 @@ test('devices that already have the change or cannot take it are reported, and t
 
 test('a status is set as for one device, with its reason, and refused as for one', async () => {
   const { send, engine } = await openFleet()
-  for (const { id } of engine.all()) await engine.say(id, 'telemetry', { m: 1 })
+  for (const { id } of engine.all()) await engine.publish(id, 'telemetry', { m: 1 })
   const on = { status: 'maintenance', status_reason: 'new wheels' }
   expect((await send({ filter: { q: 'r' }, patch: on })).body.changed).toBe(3)
   expect(engine.all().map(({ status, statusReason }) => [status, statusReason])).toEqual(

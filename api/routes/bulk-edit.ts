@@ -10,7 +10,7 @@ import { eachAtOnce } from '../../schemas/each-at-once.ts'
 import { bulkEditDevices } from '../../schemas/operations/bulk.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Caller } from '../auth/caller.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { answer } from '../http/answer.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -41,9 +41,9 @@ export function bulkEditRoute(services: Services): Route {
     try {
       const isDryRun = query.dry_run === true
       const counts = countDevices(services, target.ids, user)
-      const results = await editAll(target.ids, { services, user, sign, wish: toWish(patch), isDryRun })
+      const results = await editAll(target.ids, { services, user, sign, edit: toEdit(patch), isDryRun })
       const summary = { ...summaryOf(results), dry_run: isDryRun }
-      return { ...answer(200, { ...summary, ...counts, results }), noted: summary }
+      return { ...answer(200, { ...summary, ...counts, results }), auditDetail: summary }
     } finally {
       underWay--
     }
@@ -76,7 +76,7 @@ function toTarget(
   return { kind: 'target', ids: devices.matching(wanted.filter) }
 }
 
-function toWish({ group, tags_add, tags_remove, status, status_reason }: BulkEditBody['patch']): DeviceEdit {
+function toEdit({ group, tags_add, tags_remove, status, status_reason }: BulkEditBody['patch']): DeviceEdit {
   const tags = { tagsAdd: unique(tags_add), tagsRemove: unique(tags_remove) }
   return { kind: 'edit', replace: false, group, ...tags, status, statusReason: status_reason }
 }
@@ -85,7 +85,7 @@ interface EditCall {
   readonly services: Services
   readonly user: Caller
   readonly sign: SignedCall['sign']
-  readonly wish: DeviceEdit
+  readonly edit: DeviceEdit
   readonly isDryRun: boolean
 }
 
@@ -106,18 +106,18 @@ async function editAll(ids: readonly string[], call: EditCall): Promise<readonly
 
 async function editOne(
   text: string,
-  { services, user, sign, wish, isDryRun }: EditCall,
+  { services, user, sign, edit, isDryRun }: EditCall,
 ): Promise<BulkEditRow> {
   const { engine } = services
-  const id = visibleId(engine, text, user)
+  const id = visibleDeviceId(engine, text, user)
   const before = id && engine.devices.get(id)
-  if (id === undefined || before === undefined) return failed(text, noSuchDevice())
-  const verdict = decideEdit(before, wish)
+  if (id === undefined || before === undefined) return failed(text, deviceNotFound())
+  const verdict = decideEdit(before, edit)
   if (verdict.kind === 'refused') return failed(id, verdict)
   const status = verdict.kind === 'same' ? 'unchanged' : 'changed'
   if (isDryRun) return { device_id: id, status }
   // The audit gets an entry for each device, in addition to that of the call.
-  const submitted = await engine.submit(id, wish, sign({ target: `devices/${id}` }))
+  const submitted = await engine.submit(id, edit, sign({ target: `devices/${id}` }))
   if (submitted.kind === 'refused') return failed(id, submitted)
   const isSame = submitted.view.device.revision === before.revision
   return { device_id: id, status: isSame ? 'unchanged' : 'changed' }
@@ -155,7 +155,7 @@ function countDevices(
   const statuses = new Map<string, number>()
   const types = new Map<string, number>()
   for (const text of ids) {
-    const id = visibleId(engine, text, user)
+    const id = visibleDeviceId(engine, text, user)
     const device = id && engine.devices.summary(id)
     if (device === undefined) continue
     statuses.set(device.status, (statuses.get(device.status) ?? 0) + 1)

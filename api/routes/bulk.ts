@@ -34,7 +34,7 @@ export function bulkRoutes(services: Services): readonly Route[] {
         const results = await registerRows(read.rows, about)
         const summary = summaryOf(results, isDryRun)
         const done = answer(200, { ...summary, results }, { 'cache-control': 'no-store' })
-        return { ...done, noted: summary }
+        return { ...done, auditDetail: summary }
       } finally {
         underWay--
       }

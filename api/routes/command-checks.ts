@@ -8,12 +8,15 @@ import type { FieldError } from '../../schemas/problem.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../schemas/vocabulary.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
-type Wish = Pick<CommandWishBody, 'command' | 'data'>
+type RequestedCommand = Pick<CommandWishBody, 'command' | 'data'>
 
 /** `type` is undefined for devices that accept any command. */
-export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal | undefined {
-  const mistakes = checkState(wish.data ?? {}).map((error) => ({ ...error, path: `/data${error.path}` }))
-  const errors = mistakes.length > 0 ? mistakes : mismatches(wish, type)
+export function refuseCommand(
+  requested: RequestedCommand,
+  type: DeviceType | undefined,
+): Refusal | undefined {
+  const mistakes = checkState(requested.data ?? {}).map((error) => ({ ...error, path: `/data${error.path}` }))
+  const errors = mistakes.length > 0 ? mistakes : mismatches(requested, type)
   const [first] = errors
   if (first === undefined) return undefined
   const code = first.code === 'UNKNOWN_COMMAND' ? 'UNKNOWN_COMMAND' : 'VALIDATION_FAILED'
@@ -21,9 +24,12 @@ export function wishRefusal(wish: Wish, type: DeviceType | undefined): Refusal |
 }
 
 /** The types whose devices a broadcast skips, with the reason. */
-export function unfitTypes(wish: Wish, types: Iterable<DeviceType>): NonNullable<BroadcastRequest['unfit']> {
+export function incompatibleTypes(
+  requested: RequestedCommand,
+  types: Iterable<DeviceType>,
+): NonNullable<BroadcastRequest['unfit']> {
   const reasons = Array.from(types, (type) => {
-    const [first] = mismatches(wish, type)
+    const [first] = mismatches(requested, type)
     if (first === undefined) return []
     const reason = first.code === 'UNKNOWN_COMMAND' ? 'unknown_command' : 'invalid_parameters'
     return [[type.name, reason] as const]
@@ -31,7 +37,10 @@ export function unfitTypes(wish: Wish, types: Iterable<DeviceType>): NonNullable
   return Object.fromEntries(reasons.flat())
 }
 
-function mismatches({ command, data }: Wish, type: DeviceType | undefined): readonly FieldError[] {
+function mismatches(
+  { command, data }: RequestedCommand,
+  type: DeviceType | undefined,
+): readonly FieldError[] {
   return type === undefined ? [] : validateCommand(type, command, data ?? {})
 }
 

@@ -87,7 +87,7 @@ describe('sending a command', () => {
 
   test('a command is held while the device is in maintenance, and says so', async () => {
     const { post, engine, id } = await asOperator()
-    await engine.say(id, 'status', {})
+    await engine.publish(id, 'status', {})
     await engine.submit(
       id,
       { kind: 'edit', replace: false, status: 'maintenance' },

@@ -10,7 +10,7 @@ import { CommandId, type DeviceId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
 import type { Caller } from '../auth/caller.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { commandBody, type HoldingDevice } from '../bodies/command-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
@@ -20,9 +20,9 @@ import type { Services } from '../http/services.ts'
 import { readWait } from '../http/wait.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { broadcastRoutes } from './broadcasts.ts'
-import { parseStatuses, wishRefusal } from './command-checks.ts'
+import { parseStatuses, refuseCommand } from './command-checks.ts'
+import { commandsOf, toBodies } from './command-list.ts'
 import { fleetCommandRoute } from './fleet-commands.ts'
-import { commandsOf, toBodies } from './found-commands.ts'
 import { findPastCommand } from './past-command.ts'
 
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,64}$/
@@ -47,7 +47,7 @@ function collectionRoutes(services: Services): readonly Route[] {
       if (wanted.kind === 'refused') return wanted
       const device = summaryOf(services, params.device_id, user)
       const commands = device === undefined ? undefined : await engine.commands(device.id)
-      if (device === undefined || commands === undefined) return noSuchDevice()
+      if (device === undefined || commands === undefined) return deviceNotFound()
       const found = await commandsOf(engine, device.id, { kept: commands, wanted })
       const ordered = isOldestFirst(query.sort) ? found.toReversed() : found
       const window = toWindow(query)
@@ -65,7 +65,7 @@ function oneRoutes(services: Services): readonly Route[] {
   return [
     route(getCommand, async ({ params, query, user, header }) => {
       const device = summaryOf(services, params.device_id, user)
-      if (device === undefined) return noSuchDevice()
+      if (device === undefined) return deviceNotFound()
       const id = parseCommandId(params.cmd_id)
       const wait = readWait(query.wait, header('prefer'))
       const command =
@@ -77,17 +77,17 @@ function oneRoutes(services: Services): readonly Route[] {
           wait.headers,
         )
       const past = id === undefined ? undefined : await findPastCommand(engine, device.id, id)
-      return past === undefined ? noSuchCommand() : answer(200, past)
+      return past === undefined ? commandNotFound() : answer(200, past)
     }),
     route(cancelCommand, async ({ params, user, sign }) => {
       const device = summaryOf(services, params.device_id, user)
-      if (device === undefined) return noSuchDevice()
+      if (device === undefined) return deviceNotFound()
       const id = parseCommandId(params.cmd_id)
-      if (id === undefined) return noSuchCommand()
+      if (id === undefined) return commandNotFound()
       const submitted = await engine.submit(device.id, { kind: 'cancel', id }, sign())
       if (submitted.kind === 'refused') return submitted
       const { command } = submitted
-      return command === undefined ? noSuchCommand() : answer(200, commandBody(device.id, command, device))
+      return command === undefined ? commandNotFound() : answer(200, commandBody(device.id, command, device))
     }),
   ]
 }
@@ -120,8 +120,8 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   const { engine, ids, deviceTypes, repeats } = services
   const { body, user, repeatKey } = call
   const device = summaryOf(services, call.text, user)
-  if (device === undefined) return noSuchDevice()
-  const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
+  if (device === undefined) return deviceNotFound()
+  const refusal = refuseCommand(body, deviceTypes.defined.get(device.type))
   if (refusal !== undefined) return refusal
   const recalled = repeatKey && (await repeats.recall(repeatKey))
   // An emergency stop is sent even if its answer cannot be stored. The device's record recognises a repeat for a while.
@@ -129,7 +129,7 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   if (recalled?.kind === 'refused' && (hasRoom || body.priority !== 'critical')) return recalled
   if (recalled?.kind === 'repeat') return await repeatedAnswer(engine, { ...call, device }, recalled.answer)
   const id = CommandId(ids.next('cmd_'))
-  const wish = {
+  const requested = {
     name: body.command,
     data: body.data ?? undefined,
     priority: body.priority,
@@ -138,17 +138,17 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   }
   const submitted = await engine.submit(
     device.id,
-    { kind: 'command', id, wish },
+    { kind: 'command', id, wish: requested },
     call.sign({ target: `commands/${device.id}/${id}` }),
   )
   if (submitted.kind === 'refused') return withoutKey(submitted)
   const { command, view } = submitted
-  if (command === undefined) return noSuchCommand()
-  const holding = { id: device.id, status: view.device.status, isUpdating: isAtWork(view.firmware) }
+  if (command === undefined) return commandNotFound()
+  const holding = { id: device.id, status: view.device.status, isUpdating: isInstalling(view.firmware) }
   // The device's record holds only the latest keys. The key is stored before the wait, so that a caller who gives up may
   // repeat the request.
   if (repeatKey !== undefined && hasRoom)
-    await repeats.keep(repeatKey, sentAnswer(holding, command, undefined))
+    await repeats.store(repeatKey, sentAnswer(holding, command, undefined))
   const wait = readWait(call.waitSec, call.header('prefer'))
   const later =
     wait.seconds === 0 ? command : await engine.awaitCommand(device.id, command.id, wait.seconds * 1000)
@@ -177,7 +177,7 @@ async function repeatedAnswer(
 }
 
 /** Needs no further question to the device's actor, whose answer includes the progress of its update. */
-function isAtWork(firmware: FirmwareView | undefined): boolean {
+function isInstalling(firmware: FirmwareView | undefined): boolean {
   const status = firmware?.update?.status
   return status === 'installing' || status === 'rebooting'
 }
@@ -199,7 +199,7 @@ function withoutKey(refusal: Refusal): Refusal {
 }
 
 function summaryOf({ engine }: Services, text: string, user: Caller): DeviceSummary | undefined {
-  const id = visibleId(engine, text, user)
+  const id = visibleDeviceId(engine, text, user)
   return id === undefined ? undefined : engine.devices.summary(id)
 }
 
@@ -207,4 +207,4 @@ function parseCommandId(text: string): CommandId | undefined {
   return COMMAND_ID.test(text) ? CommandId(text) : undefined
 }
 
-const noSuchCommand = () => refused('NOT_FOUND', { message: 'no such command' })
+const commandNotFound = () => refused('NOT_FOUND', { message: 'no such command' })

@@ -99,5 +99,5 @@ async function actOnAll(
 
 function outcome(isDryRun: boolean, { total, done }: Counts): Answer {
   const body = { dry_run: isDryRun, total, done, skipped: total - done }
-  return { ...answer(200, body), noted: body }
+  return { ...answer(200, body), auditDetail: body }
 }

@@ -7,7 +7,7 @@ import {
   replayDeadLetter,
   summarizeDeadLetters,
 } from '../../schemas/operations/dead-letters.ts'
-import { letterBody } from '../bodies/dead-letter-body.ts'
+import { deadLetterBody } from '../bodies/dead-letter-body.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -32,7 +32,7 @@ function readRoutes({ engine }: Services): readonly Route[] {
         deviceId,
         reason: query.reason,
       })
-      return pageAnswer(letters.map(letterBody), total, window, url)
+      return pageAnswer(letters.map(deadLetterBody), total, window, url)
     }),
     route(summarizeDeadLetters, async ({ query }) => {
       const deviceId = parseDeviceId(query.device_id)
@@ -52,18 +52,18 @@ function oneRoutes({ engine }: Services): readonly Route[] {
   return [
     route(replayDeadLetter, async ({ params }) => {
       const letter = await engine.deadLetter(params.letter_id)
-      if (letter === undefined) return noSuchLetter()
+      if (letter === undefined) return letterNotFound()
       if (replayWay(letter) === undefined) return refused('LETTER_NOT_REPLAYABLE')
       await engine.replayDeadLetters([letter])
-      return answer(200, letterBody(letter))
+      return answer(200, deadLetterBody(letter))
     }),
     route(discardDeadLetter, async ({ params }) => {
       const letter = await engine.deadLetter(params.letter_id)
-      if (letter === undefined) return noSuchLetter()
+      if (letter === undefined) return letterNotFound()
       await engine.discardDeadLetters([letter])
       return answer(204, undefined)
     }),
   ]
 }
 
-const noSuchLetter = () => refused('NOT_FOUND', { message: 'no such dead letter' })
+const letterNotFound = () => refused('NOT_FOUND', { message: 'no such dead letter' })

@@ -24,16 +24,16 @@ test('a rollout pauses while the store is unavailable, and no device is told twi
   }
   // Changes are saved before anything is sent, so no further device is told.
   await failures(3)
-  const told = fleet.flatMap((device) => device.told).length
+  const told = fleet.flatMap((device) => device.received).length
   await failures(6)
-  expect(fleet.flatMap((device) => device.told)).toHaveLength(told)
+  expect(fleet.flatMap((device) => device.received)).toHaveLength(told)
   expect(told).toBeLessThan(4)
   engine.store.save = save
   // The service retries after a while.
-  for (let i = 0; fleet.some((device) => device.told.length === 0) && i < 5_000; i++) {
+  for (let i = 0; fleet.some((device) => device.received.length === 0) && i < 5_000; i++) {
     clock.at += i % 3 === 0 ? 1_000 : 0
     await new Promise((resolve) => setImmediate(resolve))
   }
   expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 4, failed: 0 } })
-  expect(fleet.map((device) => device.told.map(({ attempt }) => attempt))).toEqual([[1], [1], [1], [1]])
+  expect(fleet.map((device) => device.received.map(({ attempt }) => attempt))).toEqual([[1], [1], [1], [1]])
 })

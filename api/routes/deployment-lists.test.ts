@@ -123,7 +123,7 @@ test('the reasons why jobs wait are counted and shown', async () => {
   await send(`POST ${PATH}/${id}/pause`)
   await until(id, ({ held }) => Reflect.get(Object(held), 'paused') === 2)
   expect(await heldOf()).toMatchObject([{ status: 'pending', held_reason: 'paused' }])
-  expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(1)
+  expect(fleet.filter(({ received: told }) => told.length > 0)).toHaveLength(1)
 })
 
 test('a deployment that aborts itself, and its rollbacks, are in the audit with the actor ota', async () => {

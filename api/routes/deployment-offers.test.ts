@@ -56,7 +56,7 @@ test('devices that succeeded are rolled back too if the whole deployment is', as
     status_reason: 'failure_percent',
   })
   expect([device('a').version, device('b').version]).toEqual(['1.0', '1.0'])
-  expect(device('a').told.at(-1)).toMatchObject({ action: 'rollback', version: '1.0' })
+  expect(device('a').received.at(-1)).toMatchObject({ action: 'rollback', version: '1.0' })
 })
 
 test('a deployment whose image is missing waits for a person once a device fails to download it', async () => {
@@ -65,8 +65,8 @@ test('a deployment whose image is missing waits for a person once a device fails
   const record = engine.firmware.get(firmwareId) ?? expect.fail('no record')
   await engine.blobs.delete(record.imageKey)
   const answers: number[] = []
-  device('d0').meanwhile = async () => {
-    const { pathname, search } = new URL(String(device('d0').told[0]?.['url']))
+  device('d0').whileInstalling = async () => {
+    const { pathname, search } = new URL(String(device('d0').received[0]?.['url']))
     answers.push((await app.inject(`${pathname}${search}`)).statusCode)
   }
   const { body } = await deploy()

@@ -6,7 +6,9 @@ test('no more jobs start within a minute than the rate allows', async () => {
   const { deploy, ends, fleet } = await openDeploying(many(5))
   const { body } = await deploy({ rate_per_minute: 2, stable_sec: 0 })
   expect(await ends(body.deployment_id)).toMatchObject({ status: 'completed', progress: { succeeded: 5 } })
-  const starts = fleet.flatMap(({ told }) => told.map(({ issued_at: at }) => Date.parse(String(at)))).sort()
+  const starts = fleet
+    .flatMap(({ received: told }) => told.map(({ issued_at: at }) => Date.parse(String(at))))
+    .sort()
   expect(starts).toHaveLength(5)
   for (const [i, at] of starts.slice(2).entries())
     expect(at - Number(starts[i])).toBeGreaterThanOrEqual(60_000)

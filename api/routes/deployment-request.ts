@@ -11,7 +11,7 @@ import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import { DEVICE_STATUSES, RETRY_CAUSES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import { noSuchDevice } from '../auth/visible-device.ts'
+import { deviceNotFound } from '../auth/visible-device.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { toPreconditions, toStaging } from './deployment-stages.ts'
@@ -154,7 +154,8 @@ function named(
   for (const each of value) {
     const id = parseDeviceId(each)
     const summary = id && engine.devices.summary(id)
-    if (id === undefined || summary === undefined || !isInScope(summary.group, within)) return noSuchDevice()
+    if (id === undefined || summary === undefined || !isInScope(summary.group, within))
+      return deviceNotFound()
     deviceIds.push(id)
   }
   return { kind: 'found', members: { kind: 'named', deviceIds } }

@@ -23,9 +23,9 @@ test('nobody is told of a deployment before its start', async () => {
   await until(id, ({ held }) => Reflect.get(Object(held), 'window') === 3)
   clock.at = startAt - 1_000
   expect((await read(id)).status).toBe('scheduled')
-  expect(fleet.flatMap(({ told }) => told)).toEqual([])
+  expect(fleet.flatMap(({ received: told }) => told)).toEqual([])
   expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 3 } })
-  for (const { told } of fleet) {
+  for (const { received: told } of fleet) {
     expect(told).toHaveLength(1)
     expect(Date.parse(String(told[0]?.['issued_at']))).toBeGreaterThanOrEqual(startAt)
   }
@@ -53,7 +53,7 @@ test('a scheduled deployment does not block later ones that start first, and its
   await until(later.deployment_id, ({ held }) => Reflect.get(Object(held), 'queued') === 1)
   await device('d0').connect()
   expect(await ends(later.deployment_id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
-  expect(fleet.map(({ told }) => told.map(({ deployment_id: id }) => id))).toEqual([
+  expect(fleet.map(({ received: told }) => told.map(({ deployment_id: id }) => id))).toEqual([
     [now.deployment_id, last.deployment_id, later.deployment_id],
     [now.deployment_id, later.deployment_id],
   ])
@@ -84,7 +84,7 @@ test('the job of a device that stays offline too long times out, and is never se
   const jobs = await send(`GET ${PATH}/${body.deployment_id}/devices?status=timed_out`)
   expect(jobs.body.data).toMatchObject([{ device_id: 'd0', error: { code: 'OFFLINE_TOO_LONG' } }])
   await device('d0').connect()
-  expect(device('d0').told).toEqual([])
+  expect(device('d0').received).toEqual([])
 })
 
 test('the deadline ends a deployment, even a paused one, and no further device is told', async () => {
@@ -102,7 +102,7 @@ test('the deadline ends a deployment, even a paused one, and no further device i
   const jobs = await send(`GET ${PATH}/${id}/devices`)
   expect(jobs.body.data).toMatchObject([{ error: { code: 'DEADLINE' } }, { error: { code: 'DEADLINE' } }])
   expect((await send(`POST ${PATH}/${id}/resume`)).body.code).toBe('INVALID_STATE_TRANSITION')
-  expect(fleet.flatMap(({ told }) => told)).toEqual([])
+  expect(fleet.flatMap(({ received: told }) => told)).toEqual([])
 })
 
 test('a device is told the end of the window in which it starts, and that it need not hurry if there is none', async () => {
@@ -112,15 +112,15 @@ test('a device is told the end of the window in which it starts, and that it nee
   const { body } = await deploy({ windows: [{ start, duration_min: 30, tz: 'UTC' }] })
   await until(body.deployment_id, ({ held }) => Reflect.get(Object(held), 'window') === 2)
   clock.at = opens - 1_000
-  expect(fleet.flatMap(({ told }) => told)).toEqual([])
+  expect(fleet.flatMap(({ received: told }) => told)).toEqual([])
   expect(await ends(body.deployment_id)).toMatchObject({ progress: { succeeded: 2 } })
-  for (const { told } of fleet) {
+  for (const { received: told } of fleet) {
     expect(told.map(({ not_after: notAfter }) => notAfter)).toEqual([iso(opens + 30 * MINUTE_MS)])
     expect(Date.parse(String(told[0]?.['issued_at']))).toBeGreaterThanOrEqual(opens)
   }
   const again = await deploy({ target: { type: 'device', value: 'd0' }, force: true })
   await ends(again.body.deployment_id)
-  expect(device('d0').told.at(-1)?.['not_after']).toBeNull()
+  expect(device('d0').received.at(-1)?.['not_after']).toBeNull()
 })
 
 test('a device with eight waiting updates gets no ninth until one of them is cancelled', async () => {

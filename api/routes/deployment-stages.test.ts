@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 
 const stage = (body: Record<string, unknown>, index: number) => Reflect.get(Object(body['stages']), index)
-const told = (fleet: readonly { readonly told: readonly unknown[] }[]) =>
-  fleet.filter((device) => device.told.length > 0).length
+const received = (fleet: readonly { readonly received: readonly unknown[] }[]) =>
+  fleet.filter((device) => device.received.length > 0).length
 
 describe('stages', () => {
   test('run one after the other, each with its share of all devices', async () => {
@@ -23,11 +23,11 @@ describe('stages', () => {
       { total: 5, state: 'waiting' },
     ])
     await until(id, (now) => stage(now, 0).state === 'soaking')
-    expect(told(fleet)).toBe(1)
+    expect(received(fleet)).toBe(1)
     const second = await until(id, (now) => stage(now, 1).state === 'running', 20_000)
     expect(second['window']).toBe(2)
     await until(id, (now) => stage(now, 1).state === 'soaking')
-    expect(told(fleet)).toBe(5)
+    expect(received(fleet)).toBe(5)
     const end = await ends(id, 20_000)
     expect(end).toMatchObject({ status: 'completed', progress: { succeeded: 10 } })
     expect(stage(end, 2)).toMatchObject({ state: 'passed', succeeded: 5 })
@@ -70,13 +70,13 @@ describe('gates', () => {
     expect((await send('POST /api/v1/alerts/rules', rule)).status).toBe(201)
     const { body } = await deploy(staged({ alerts: 'critical' }))
     await until(body.deployment_id, (now) => stage(now, 0).state === 'soaking')
-    const first = fleet.find((device) => device.told.length > 0) ?? expect.fail('nobody was told')
+    const first = fleet.find((device) => device.received.length > 0) ?? expect.fail('nobody was told')
     await first.report({ temp: 95 })
     await engine.view(first.id)
     const end = await ends(body.deployment_id)
     expect(end).toMatchObject({ status: 'aborted', status_reason: 'gate_failed' })
     expect(end['evidence']).toMatchObject({ gate: { alerts: 'critical', devices_with_alerts: [first.id] } })
-    expect(told(fleet)).toBe(1)
+    expect(received(fleet)).toBe(1)
   })
 
   test.each([
@@ -124,7 +124,7 @@ describe('preconditions', () => {
     expect(held['held']).toEqual({ precondition: 1 })
     const waiting = await send(`GET ${PATH}/${id}/devices?held=precondition`)
     expect(waiting.body.data).toMatchObject([{ device_id: 'd1', held_reason: 'precondition' }])
-    expect(fleet[1]?.told).toEqual([])
+    expect(fleet[1]?.received).toEqual([])
     await fleet[1]?.report({ battery: 50 })
     expect((await ends(id))['status']).toBe('completed')
   })

@@ -27,7 +27,7 @@ export function toStaging(body: DeploymentWish): Staging | Refusal {
     return invalid('/stages', { code: 'NOT_ALLOWED', message: 'goes with the strategy stages only' })
   const maxConcurrent = body.max_concurrent ?? (strategy === 'all' ? 1_000 : 10)
   if (strategy !== 'canary') return { kind: 'staging', canary: undefined, stages: undefined, maxConcurrent }
-  const unfit = unfitGate(canary ?? {}, '/canary')
+  const unfit = refuseGate(canary ?? {}, '/canary')
   return unfit ?? { kind: 'staging', canary: toCanary(canary ?? {}), stages: undefined, maxConcurrent }
 }
 
@@ -49,17 +49,17 @@ export function toPreconditions(
   return invalid('/preconditions', { code: 'NOT_ALLOWED', message })
 }
 
-function toStages({ stages, max_concurrent: asked }: DeploymentWish): Staging | Refusal {
+function toStages({ stages, max_concurrent: maxConcurrent }: DeploymentWish): Staging | Refusal {
   if (stages == null || stages.length === 0)
     return invalid('/stages', { code: 'REQUIRED', message: 'is needed for the strategy stages' })
   let percent = 0
   for (const [i, stage] of stages.entries()) {
     const path = `/stages/${i}`
     const isLast = i === stages.length - 1
-    const unfit = unfitStage(stage, { path, percent, isLast }) ?? unfitGate(stage, path)
+    const unfit = refuseStage(stage, { path, percent, isLast }) ?? refuseGate(stage, path)
     if (unfit !== undefined) return unfit
     percent = stage.percent ?? percent
-    if (asked !== undefined && (stage.max_concurrent ?? 0) > asked)
+    if (maxConcurrent !== undefined && (stage.max_concurrent ?? 0) > maxConcurrent)
       return invalid(`${path}/max_concurrent`, {
         code: 'OUT_OF_RANGE',
         message: 'must not be above max_concurrent of the deployment',
@@ -70,11 +70,11 @@ function toStages({ stages, max_concurrent: asked }: DeploymentWish): Staging | 
     kind: 'staging',
     canary: undefined,
     stages: stages.map((stage, i) => toStage(stage, i === stages.length - 1)),
-    maxConcurrent: asked ?? widest,
+    maxConcurrent: maxConcurrent ?? widest,
   }
 }
 
-function unfitStage(
+function refuseStage(
   { percent, count }: StageWishBody,
   place: { readonly path: string; readonly percent: number; readonly isLast: boolean },
 ): Refusal | undefined {
@@ -95,7 +95,7 @@ function unfitStage(
   return undefined
 }
 
-function unfitGate(
+function refuseGate(
   { soak_sec: soakSec = SOAK_SEC, gate }: { readonly soak_sec?: number; readonly gate?: GateWish },
   path: string,
 ): Refusal | undefined {
@@ -104,36 +104,36 @@ function unfitGate(
   return invalid(`${path}/gate/metrics`, { code: 'NOT_ALLOWED', message })
 }
 
-function toCanary(wish: CanaryWish): Canary {
+function toCanary(requested: CanaryWish): Canary {
   return {
-    percent: wish.percent ?? 10,
-    count: wish.count ?? undefined,
-    devices: wish.devices?.flatMap((each) => parseDeviceId(each) ?? []),
-    ...toRule(wish, ALL_PERCENT),
+    percent: requested.percent ?? 10,
+    count: requested.count ?? undefined,
+    devices: requested.devices?.flatMap((each) => parseDeviceId(each) ?? []),
+    ...toRule(requested, ALL_PERCENT),
   }
 }
 
 /** The last stage accepts any success rate unless the request says otherwise, because no stage follows it. */
-function toStage(wish: StageWishBody, isLast: boolean): StageSpec {
+function toStage(requested: StageWishBody, isLast: boolean): StageSpec {
   return {
-    percent: wish.percent ?? (isLast ? ALL_PERCENT : undefined),
-    count: wish.count ?? undefined,
-    maxConcurrent: wish.max_concurrent ?? undefined,
-    ...toRule(wish, isLast ? undefined : ALL_PERCENT),
+    percent: requested.percent ?? (isLast ? ALL_PERCENT : undefined),
+    count: requested.count ?? undefined,
+    maxConcurrent: requested.max_concurrent ?? undefined,
+    ...toRule(requested, isLast ? undefined : ALL_PERCENT),
     ...(isLast ? { soakSec: 0 } : {}),
   }
 }
 
 function toRule(
-  wish: Pick<CanaryWish, 'soak_sec' | 'success_percent' | 'gate' | 'on_gate_failure' | 'approval'>,
+  requested: Pick<CanaryWish, 'soak_sec' | 'success_percent' | 'gate' | 'on_gate_failure' | 'approval'>,
   successPercent: number | undefined,
 ): StageRule {
   return {
-    soakSec: wish.soak_sec ?? SOAK_SEC,
-    successPercent: wish.success_percent ?? successPercent,
-    gate: toGate(wish.gate ?? {}),
-    onGateFailure: wish.on_gate_failure ?? 'abort',
-    approval: wish.approval ?? false,
+    soakSec: requested.soak_sec ?? SOAK_SEC,
+    successPercent: requested.success_percent ?? successPercent,
+    gate: toGate(requested.gate ?? {}),
+    onGateFailure: requested.on_gate_failure ?? 'abort',
+    approval: requested.approval ?? false,
   }
 }
 

@@ -18,7 +18,7 @@ async function openOne() {
     world.clock.at += 10
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const says = (device: string, report: object) => world.engine.say(idOf(device), 'ota/status', report)
+  const says = (device: string, report: object) => world.engine.publish(idOf(device), 'ota/status', report)
   return { ...world, id, job, says }
 }
 

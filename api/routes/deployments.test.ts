@@ -11,8 +11,8 @@ describe('deploying', () => {
     expect(made.headers['location']).toBe(`${PATH}/${made.body.deployment_id}`)
     const end = await ends(made.body.deployment_id)
     expect(end).toMatchObject({ status: 'completed', progress: { succeeded: 5, percent: 100 } })
-    expect(fleet.map(({ told }) => told.length)).toEqual([1, 1, 1, 1, 1])
-    expect(fleet[0]?.told[0]).toMatchObject({ action: 'install', version: '2.0', attempt: 1, seq: 1 })
+    expect(fleet.map(({ received: told }) => told.length)).toEqual([1, 1, 1, 1, 1])
+    expect(fleet[0]?.received[0]).toMatchObject({ action: 'install', version: '2.0', attempt: 1, seq: 1 })
     const { body } = await send('GET /api/v1/devices/d0')
     expect(body).toMatchObject({
       firmware_version: '2.0',
@@ -45,7 +45,7 @@ describe('deploying', () => {
     const { deploy, fleet, until } = await opened(many(6, 'dies'))
     const { body } = await deploy({ max_concurrent: 2, abort: { min_finished: 250_000 } })
     await until(body.deployment_id, ({ progress }) => Reflect.get(Object(progress), 'in_progress') === 2)
-    expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(2)
+    expect(fleet.filter(({ received: told }) => told.length > 0)).toHaveLength(2)
   })
 
   test('who is skipped is told with the reason, and nobody left is refused', async () => {
@@ -67,7 +67,7 @@ describe('deploying', () => {
     expect(dry).toMatchObject({ status: 200, body: { total: 3, accepted: 3, by_status: { online: 3 } } })
     expect(dry.body.sample.map((each: { device_id: string }) => each.device_id)).toEqual(['d0', 'd1', 'd2'])
     expect((await send(`GET ${PATH}`)).body.total).toBe(0)
-    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+    expect(fleet.every(({ received: told }) => told.length === 0)).toBe(true)
   })
 
   test('the number of devices that a dry run told is the number that is deployed to, or none is', async () => {
@@ -83,7 +83,7 @@ describe('deploying', () => {
     })
     const changed = await deploy({ expected_total: 3 })
     expect(changed).toMatchObject({ status: 409, body: { code: 'TARGET_CHANGED', expected: 3, got: 2 } })
-    expect(fleet[1]?.told).toEqual([])
+    expect(fleet[1]?.received).toEqual([])
     expect((await deploy({ expected_total: 2 })).status).toBe(201)
   })
 
@@ -110,7 +110,7 @@ describe('canaries', () => {
     const id = body.deployment_id
     expect(body.stages).toMatchObject([{ total: 2 }, { total: 4 }])
     const soaking = await until(id, ({ stages }) => Reflect.get(Object(stages), 0).state === 'soaking')
-    expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(2)
+    expect(fleet.filter(({ received: told }) => told.length > 0)).toHaveLength(2)
     expect(soaking).toMatchObject({ status: 'in_progress', progress: { succeeded: 2, pending: 4 } })
     expect(await ends(id, 60_000)).toMatchObject({ status: 'completed', progress: { succeeded: 6 } })
   })
@@ -121,10 +121,10 @@ describe('canaries', () => {
     const end = await ends(body.deployment_id)
     expect(end).toMatchObject({ status: 'rolled_back', status_reason: 'success_percent' })
     expect(end['aborted_at']).not.toBeNull()
-    const told = fleet.filter((device) => device.told.length > 0)
+    const told = fleet.filter((device) => device.received.length > 0)
     expect(told).toHaveLength(2)
     for (const device of told)
-      expect(device.told.map(({ action }) => action)).toEqual(['install', 'rollback'])
+      expect(device.received.map(({ action }) => action)).toEqual(['install', 'rollback'])
     expect(end).toMatchObject({ progress: { rolled_back: 2, cancelled: 4 } })
   })
 
@@ -133,7 +133,7 @@ describe('canaries', () => {
     const { body } = await deploy({ ...canary, retry: { max: 0 } })
     const end = await ends(body.deployment_id)
     expect(end['status']).toBe('aborted')
-    expect(fleet.filter(({ told }) => told.length === 1)).toHaveLength(2)
+    expect(fleet.filter(({ received: told }) => told.length === 1)).toHaveLength(2)
     const jobs = await send(`GET ${PATH}/${body.deployment_id}/devices?status=rolled_back`)
     expect(jobs.body.data[0].error.code).toBe('ROLLED_BACK_BY_DEVICE')
   })
@@ -142,7 +142,7 @@ describe('canaries', () => {
     const { deploy, until, ends, fleet } = await opened(many(4))
     const { body } = await deploy({ ...canary, rollback_on_failure: false })
     await until(body.deployment_id, ({ stages }) => Reflect.get(Object(stages), 0).state === 'soaking')
-    fleet.find(({ told }) => told.length > 0)?.disconnect()
+    fleet.find(({ received: told }) => told.length > 0)?.disconnect()
     const end = await ends(body.deployment_id)
     expect(end).toMatchObject({ status: 'aborted', status_reason: 'gate_failed' })
     expect(end['evidence']).toMatchObject({ gate: { max_offline: 0 } })
@@ -186,7 +186,7 @@ describe('acting on one', () => {
     })
     for (const device of fleet) await device.connect()
     clock.at += 60_000
-    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+    expect(fleet.every(({ received: told }) => told.length === 0)).toBe(true)
     expect((await send(`POST ${PATH}/${id}/pause`)).body).toMatchObject({
       code: 'INVALID_STATE_TRANSITION',
       allowed: ['resume', 'cancel'],
@@ -203,7 +203,7 @@ describe('acting on one', () => {
     const end = await ends(body.deployment_id)
     expect(end).toMatchObject({ progress: { cancelled: 3, percent: 100 } })
     for (const device of fleet) await device.connect()
-    expect(fleet.every(({ told }) => told.length === 0)).toBe(true)
+    expect(fleet.every(({ received: told }) => told.length === 0)).toBe(true)
   })
 
   test('a device that rejected is tried again by hand', async () => {
@@ -223,7 +223,7 @@ test('a move that is refused says why, and what is possible', async () => {
   const { deploy, until, send, device } = await opened({ a: 'rejects', b: 'good', c: 'good' })
   device('b').disconnect()
   const answers: object[] = []
-  device('c').meanwhile = async () => void answers.push(await send('POST /api/v1/ota/rollback/c'))
+  device('c').whileInstalling = async () => void answers.push(await send('POST /api/v1/ota/rollback/c'))
   const id = (await deploy({ abort: { min_finished: 100 } })).body.deployment_id
   await until(id, ({ progress }) => Reflect.get(Object(progress), 'succeeded') === 1)
   for (const line of ['devices/b/retry', 'devices/a/cancel', 'devices/c/retry', 'resume', 'cancel', 'resume'])
@@ -258,7 +258,7 @@ describe('going back', () => {
     const end = await ends(back.body.deployment_id)
     expect(end).toMatchObject({ kind: 'rollback', status: 'completed' })
     expect(device('d0').version).toBe('1.0')
-    expect(device('d0').told.at(-1)).toMatchObject({ action: 'rollback', local_ok: true, seq: 2 })
+    expect(device('d0').received.at(-1)).toMatchObject({ action: 'rollback', local_ok: true, seq: 2 })
   })
 
   test('an admin names the version to go back to, and one that is not there is none', async () => {
@@ -271,7 +271,7 @@ describe('going back', () => {
     expect(back).toMatchObject({ status: 202, body: { from_version: '1.0', to_version: '0.9' } })
     expect(await ends(back.body.deployment_id)).toMatchObject({ kind: 'rollback', status: 'completed' })
     expect(device('d0').version).toBe('0.9')
-    expect(device('d0').told).toMatchObject([{ action: 'rollback', version: '0.9' }])
+    expect(device('d0').received).toMatchObject([{ action: 'rollback', version: '0.9' }])
   })
 
   test('a rollback calls off the update that has not begun to install, and goes first', async () => {
@@ -287,7 +287,7 @@ describe('going back', () => {
     expect(await jobs()).toMatchObject([{ status: 'cancelled', error: { code: 'SUPERSEDED' } }])
     await device('d0').connect()
     expect(await ends(back.body.deployment_id)).toMatchObject({ status: 'completed' })
-    expect(device('d0').told).toMatchObject([{ action: 'rollback', version: '0.9' }])
+    expect(device('d0').received).toMatchObject([{ action: 'rollback', version: '0.9' }])
     expect(await ends(waiting)).toMatchObject({ progress: { cancelled: 1, succeeded: 0 } })
   })
 

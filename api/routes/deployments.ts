@@ -23,7 +23,7 @@ import {
 } from '../../schemas/operations/deployments.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import { noSuchDevice } from '../auth/visible-device.ts'
+import { deviceNotFound } from '../auth/visible-device.ts'
 import { deploymentBody, memberBody } from '../bodies/deployment-body.ts'
 import { targetPreview } from '../bodies/target-preview.ts'
 import { type Answer, answer } from '../http/answer.ts'
@@ -58,18 +58,18 @@ export function deploymentRoutes(services: Services): readonly Route[] {
     }),
     route(getDeployment, async ({ params, user }) => {
       const state = await find(services, params.deployment_id, user)
-      return state === undefined ? noSuchDeployment() : stateAnswer(services, state)
+      return state === undefined ? deploymentNotFound() : stateAnswer(services, state)
     }),
     route(listDeploymentDevices, async ({ params, query, user, url }) => {
       const state = await find(services, params.deployment_id, user)
-      if (state === undefined) return noSuchDeployment()
+      if (state === undefined) return deploymentNotFound()
       const { id } = state.deployment
       const window = toWindow(query)
       const { status, held, group, q } = query
       const page = await engine.deployments.members(id, {
         ...{ offset: window.offset, limit: window.perPage, status, held, group, q },
       })
-      if (page === undefined) return noSuchDeployment()
+      if (page === undefined) return deploymentNotFound()
       return pageAnswer(
         page.jobs.map((job) => bodyOf(services, id, job)),
         page.total,
@@ -143,24 +143,24 @@ function action(
     | typeof resumeDeployment
     | typeof approveDeployment
     | typeof cancelDeployment,
-  what: DeploymentAction,
+  act: DeploymentAction,
 ): Route {
   return route(operation, async ({ params, user, header }) => {
     const state = await find(services, params.deployment_id, user)
-    if (state === undefined) return noSuchDeployment()
+    if (state === undefined) return deploymentNotFound()
     const { id, revision } = state.deployment
     const condition = parseIfMatch(header('if-match'), revision)
     if (condition.kind === 'stale')
       return refused('PRECONDITION_FAILED', { expected: quoted(String(revision)), got: header('if-match') })
     const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
-    const outcome = await services.engine.deployments.act(id, what, ifRevision)
+    const outcome = await services.engine.deployments.act(id, act, ifRevision)
     return outcome.kind === 'refused' ? outcome : stateAnswer(services, outcome.state)
   })
 }
 
 async function actOnJob(
   services: Services,
-  what: 'retry' | 'cancel',
+  act: 'retry' | 'cancel',
   {
     params,
     user,
@@ -169,29 +169,29 @@ async function actOnJob(
 ): Promise<Answer | Refusal> {
   const { engine } = services
   const state = await find(services, params.deployment_id, user)
-  if (state === undefined) return noSuchDeployment()
+  if (state === undefined) return deploymentNotFound()
   const { id: deploymentId, finishedAt, status } = state.deployment
   const deviceId = parseDeviceId(params.device_id)
   const member = deviceId && (await jobOf(services, state, deviceId))
-  if (deviceId === undefined || member === undefined) return noSuchDevice()
+  if (deviceId === undefined || member === undefined) return deviceNotFound()
   const isOpen = finishedAt === undefined && ['pending', 'in_progress', 'paused'].includes(status)
-  if (what === 'retry' && !isOpen)
+  if (act === 'retry' && !isOpen)
     return refused('INVALID_STATE_TRANSITION', {
       message: `the deployment is ${status}: a device is tried again while its deployment is open`,
       ...{ from: status, to: 'pending', allowed: [] },
     })
   const submitted = await engine.submit(
     deviceId,
-    what === 'retry'
+    act === 'retry'
       ? { kind: 'ota_retry', deploymentId }
       : { kind: 'ota_cancel', deploymentId, code: 'CANCELLED' },
     sign({ target: deploymentId }),
   )
   if (submitted.kind === 'refused') return submitted
   const after = await jobOf(services, state, deviceId)
-  if (after === undefined) return noSuchDevice()
+  if (after === undefined) return deviceNotFound()
   const body = bodyOf(services, deploymentId, after)
-  if (what === 'cancel' && body.status !== 'cancelled')
+  if (act === 'cancel' && body.status !== 'cancelled')
     return refused('INVALID_STATE_TRANSITION', {
       message: `the update of this device is ${body.status}: it is cancelled only before the device begins to install`,
       ...{ from: body.status, to: 'cancelled', allowed: isOpen ? actionsOn(after) : [] },
@@ -265,4 +265,4 @@ function fits(deployment: Deployment, query: ListQuery, { from, to }: Span): boo
   )
 }
 
-const noSuchDeployment = () => refused('NOT_FOUND', { message: 'no such deployment' })
+const deploymentNotFound = () => refused('NOT_FOUND', { message: 'no such deployment' })

@@ -9,7 +9,7 @@ import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
-export function unfitMetadata(metadata: JsonObject | null | undefined): Refusal | undefined {
+export function refuseMetadata(metadata: JsonObject | null | undefined): Refusal | undefined {
   if (metadata === null || metadata === undefined) return undefined
   const detail = metadataTooLarge(metadata)
   if (detail !== undefined) return refused('PAYLOAD_TOO_LARGE', detail)
@@ -27,7 +27,7 @@ function isDeeper(value: Json, depthMax: number): boolean {
 }
 
 /** A parent must be a gateway in service that is not a sub-device itself, so there is only one level. */
-export function unfitParent(
+export function refuseParent(
   devices: Directory,
   deviceId: DeviceId,
   parent: string | null | undefined,
@@ -35,7 +35,7 @@ export function unfitParent(
   if (parent === null || parent === undefined) return undefined
   const parentId = parseDeviceId(parent)
   const gateway = parentId && devices.get(parentId)
-  const why = parentId === deviceId ? 'is the device itself' : unfitGateway(devices, gateway)
+  const why = parentId === deviceId ? 'is the device itself' : gatewayFault(devices, gateway)
   return why === undefined
     ? undefined
     : invalid('/parent_id', {
@@ -44,7 +44,7 @@ export function unfitParent(
       })
 }
 
-function unfitGateway(devices: Directory, gateway: DeviceRecord | undefined): string | undefined {
+function gatewayFault(devices: Directory, gateway: DeviceRecord | undefined): string | undefined {
   if (gateway === undefined) return 'is not registered'
   if (gateway.type !== 'gateway') return `is of type ${gateway.type}`
   if (gateway.status === 'decommissioned') return 'is decommissioned'

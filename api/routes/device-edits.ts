@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { DeviceView } from '../../engine/index.ts'
 import type { EditDeviceBody } from '../../schemas/device.ts'
 import { decommissionDevice, editDevice, replaceDevice } from '../../schemas/operations/devices.ts'
-import { noSuchDevice, visible } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDevice } from '../auth/visible-device.ts'
 import { deviceEtag } from '../bodies/device-body.ts'
 import type { Answer } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
@@ -11,7 +11,7 @@ import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { deviceAnswer } from './device-answers.ts'
-import { unfitMetadata, unique } from './device-checks.ts'
+import { refuseMetadata, unique } from './device-checks.ts'
 
 export function deviceEditRoutes(services: Services): readonly Route[] {
   const { engine } = services
@@ -37,8 +37,8 @@ export function deviceEditRoutes(services: Services): readonly Route[] {
       }),
     ),
     route(decommissionDevice, async ({ params, query, user, header, sign }) => {
-      const view = await visible(engine, params.device_id, user)
-      if (view === undefined) return noSuchDevice()
+      const view = await visibleDevice(engine, params.device_id, user)
+      if (view === undefined) return deviceNotFound()
       const { id, revision, createdAt } = view.device
       if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
       if (query.purge === true) {
@@ -67,9 +67,9 @@ async function edit(
   { text, body, replace, user, ifMatch, sign }: EditCall,
 ): Promise<Answer | Refusal> {
   const { engine } = services
-  const view = await visible(engine, text, user)
-  if (view === undefined) return noSuchDevice()
-  const refusal = unfitMetadata(body.metadata)
+  const view = await visibleDevice(engine, text, user)
+  if (view === undefined) return deviceNotFound()
+  const refusal = refuseMetadata(body.metadata)
   if (refusal !== undefined) return refusal
   const condition = parseIfMatch(ifMatch, view.device.revision)
   if (condition.kind === 'stale') return stale(view, ifMatch)

@@ -17,7 +17,7 @@ import { isSameVersion } from '../../schemas/same-version.ts'
 import { RETRY_CAUSES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { jobBody } from '../bodies/job-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
@@ -29,9 +29,9 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
   return [
     route(getDeviceFirmware, async ({ params, user }) => {
-      const id = visibleId(engine, params.device_id, user)
+      const id = visibleDeviceId(engine, params.device_id, user)
       const state = id && (await engine.firmwareOf(id))
-      if (id === undefined || state === undefined) return noSuchDevice()
+      if (id === undefined || state === undefined) return deviceNotFound()
       const { firmware } = state
       const now = clock.now()
       const jobs = [
@@ -58,8 +58,8 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
       })
     }),
     route(unblockFirmware, async ({ params, user, sign }) => {
-      const id = visibleId(engine, params.device_id, user)
-      if (id === undefined) return noSuchDevice()
+      const id = visibleDeviceId(engine, params.device_id, user)
+      if (id === undefined) return deviceNotFound()
       const firmwareId = FirmwareId(params.firmware_id)
       const submitted = await engine.submit(
         id,
@@ -69,8 +69,8 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
       return submitted.kind === 'refused' ? submitted : answer(204, undefined)
     }),
     route(rollBackDevice, ({ params, body, user, repeatKey }) => {
-      const id = visibleId(engine, params.device_id, user)
-      if (id === undefined) return noSuchDevice()
+      const id = visibleDeviceId(engine, params.device_id, user)
+      if (id === undefined) return deviceNotFound()
       const { version, force = false } = body ?? {}
       return rollBack(services, id, { version: version ?? undefined, force, user, repeatKey })
     }),
@@ -98,7 +98,7 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   const { engine, ids } = services
   const device = engine.devices.get(id)
   const state = await engine.firmwareOf(id)
-  if (device === undefined || state === undefined) return noSuchDevice()
+  if (device === undefined || state === undefined) return deviceNotFound()
   if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: id })
   if (isUpdating(state.firmware) && !call.force) {
     const from = grantedJob(state.firmware)?.status

@@ -93,7 +93,7 @@ test('a gateway is purged after its sub-devices, so that no later gateway of its
 test('a rollout ends without a device purged meanwhile, and a new device with its id is not part of it', async () => {
   const { deploy, device, ends, send, until } = await openDeploying({ d0: 'dies', d1: 'good', d2: 'good' })
   // It is purged while it installs, and never reconnects.
-  device('d0').meanwhile = async () => {
+  device('d0').whileInstalling = async () => {
     expect((await send(`DELETE ${DEVICES}/d0?purge=true`)).status).toBe(200)
     expect((await send(`POST ${DEVICES}`, { ...register, device_id: 'd0' })).status).toBe(201)
   }

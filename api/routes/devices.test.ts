@@ -282,7 +282,7 @@ describe('reading a device', () => {
     expect((await again(etag)).status).toBe(304)
     expect((await again(`"x", W/${etag}`)).status).toBe(304)
     expect((await again('*')).status).toBe(304)
-    await engine.say(id, 'status', {})
+    await engine.publish(id, 'status', {})
     expect((await again(etag)).status).toBe(200)
   })
 

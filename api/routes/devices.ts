@@ -5,7 +5,7 @@ import type { DeviceSort } from '../../engine/ports/store.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { getDevice, listDevices, registerDevice } from '../../schemas/operations/devices.ts'
 import { ownFilter } from '../auth/tokens.ts'
-import { noSuchDevice, visible } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDevice } from '../auth/visible-device.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, quoted } from '../http/etag.ts'
@@ -15,7 +15,7 @@ import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import type { Refusal } from '../refusal.ts'
 import { deviceAnswer } from './device-answers.ts'
-import { unfitParent } from './device-checks.ts'
+import { refuseParent } from './device-checks.ts'
 import { deviceEditRoutes } from './device-edits.ts'
 import { toFilter } from './device-filter.ts'
 import { firstToken, toRegistration } from './registration.ts'
@@ -67,7 +67,7 @@ async function registerAs(
   const registration = toRegistration(services, body)
   if (registration.kind === 'refused') return registration
   const { deviceId, request } = registration
-  const unfit = unfitParent(engine.devices, deviceId, request.parentId)
+  const unfit = refuseParent(engine.devices, deviceId, request.parentId)
   if (unfit !== undefined) return unfit
   return await engine.submit(
     deviceId,
@@ -79,8 +79,8 @@ async function registerAs(
 function readRoutes(services: Services): readonly Route[] {
   return [
     route(getDevice, async ({ params, user, header }) => {
-      const view = await visible(services.engine, params.device_id, user)
-      if (view === undefined) return noSuchDevice()
+      const view = await visibleDevice(services.engine, params.device_id, user)
+      if (view === undefined) return deviceNotFound()
       const etag = deviceEtag(view)
       if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, { etag: quoted(etag) })
       return deviceAnswer(services, view)

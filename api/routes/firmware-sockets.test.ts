@@ -106,7 +106,7 @@ test('a sender who disconnects leaves nothing behind, and may upload again', asy
 })
 
 test('a stalled upload is answered 408, leaves nothing behind and frees its place', async () => {
-  const { upload, images } = await start({ standstill: { uploadMs: 50, downloadMs: 60_000 } })
+  const { upload, images } = await start({ silenceLimits: { uploadMs: 50, downloadMs: 60_000 } })
   const form = firmwareForm({ version: '1', device_type: 'simulator' }, { value: Buffer.alloc(MIB) })
   // More of them, one after the other, than may be in progress at once.
   for (let i = 0; i < 5; i++) {

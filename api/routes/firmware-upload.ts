@@ -59,14 +59,14 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   const form = await readForm<StoredImage>(body, {
     contentType: upload.header('content-type') ?? '',
     silenceMs: services.ota.uploadSilenceMs,
-    fileNames: FILE_NAMES,
-    take: (content) => firmware.storeImage(content, uploadBytesMax),
-    judge: (bytes, { device_type: type }) => tooLarge(services, { bytes, type }),
+    fileFields: FILE_NAMES,
+    consume: (content) => firmware.storeImage(content, uploadBytesMax),
+    refuse: (bytes, { device_type: type }) => tooLarge(services, { bytes, type }),
   })
   if (form.kind === 'refused') return form
   const { file } = form
   if (file === undefined) return missing('/file')
-  const { taken } = file
+  const { result: taken } = file
   if (taken.kind === 'too_large') return refused('PAYLOAD_TOO_LARGE', { limit: uploadBytesMax })
   if (taken.kind === 'full')
     return refused('STORAGE_FULL', { limit: firmware.storageBytesMax, used: firmware.storageBytes() })
@@ -86,7 +86,11 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
         ...headers,
         ...(added.isNew ? location : {}),
       }),
-      noted: { version: added.record.version, device_type: added.record.deviceType, sha256: image.sha256 },
+      auditDetail: {
+        version: added.record.version,
+        device_type: added.record.deviceType,
+        sha256: image.sha256,
+      },
     }
   } finally {
     if (!isTaken) await firmware.dropImage(image.key)

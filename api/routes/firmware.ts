@@ -21,6 +21,7 @@ import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { firmwareBody } from './firmware-body.ts'
 import { uploadRoute } from './firmware-upload.ts'
+import { sortOrder } from './sort-order.ts'
 
 export function firmwareRoutes(services: Services): readonly Route[] {
   const { firmware } = services.engine
@@ -34,7 +35,7 @@ export function firmwareRoutes(services: Services): readonly Route[] {
         .filter((record) => version === undefined || record.version === version)
         .filter((record) => status === undefined || record.status === status)
         .filter((record) => sha256 === undefined || record.sha256 === sha256.toLowerCase())
-        .sort(orderOf(sort))
+        .sort(sortOrder(sort, KEYS))
       const window = toWindow(query)
       const page = found.slice(window.offset, window.offset + window.perPage)
       const bodies = await Promise.all(page.map((record) => firmwareBody(firmware, record)))
@@ -43,7 +44,7 @@ export function firmwareRoutes(services: Services): readonly Route[] {
     route(getFirmware, async ({ params, header }) => {
       await firmware.ready()
       const record = firmware.get(FirmwareId(params.firmware_id))
-      if (record === undefined) return noSuchFirmware()
+      if (record === undefined) return firmwareNotFound()
       const etag = String(record.revision)
       const headers = { etag: quoted(etag) }
       if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, headers)
@@ -52,7 +53,7 @@ export function firmwareRoutes(services: Services): readonly Route[] {
     route(getFirmwareFile, async ({ params, user }) => {
       await firmware.ready()
       const record = firmware.get(FirmwareId(params.firmware_id))
-      return record === undefined ? noSuchFirmware() : { kind: 'image', image: imageFor(record, user) }
+      return record === undefined ? firmwareNotFound() : { kind: 'image', image: imageFor(record, user) }
     }),
     route(editFirmware, async ({ params, query, body, header }) => {
       const revision = revisionOf(header('if-match'))
@@ -84,12 +85,12 @@ export function firmwareRoutes(services: Services): readonly Route[] {
       cacheControl: 'private, no-cache, no-transform',
       reader: {
         name: `user/${id}`,
-        isCalledOff: () => firmware.get(record.id) === undefined,
-        began: () => {},
-        sent: () => {},
+        isWithdrawn: () => firmware.get(record.id) === undefined,
+        onStarted: () => {},
+        onSent: () => {},
       },
       retryAfterSec: API_LIMITS.retryAfterSec,
-      missing: () => firmware.downloads.imageMissing(record.id),
+      onMissing: () => firmware.downloads.imageMissing(record.id),
     }
   }
 }
@@ -109,14 +110,4 @@ const KEYS: Readonly<Record<FirmwareSort, (record: FirmwareRecord) => string | n
   size_bytes: ({ sizeBytes }) => sizeBytes,
 }
 
-/** Equal records are sorted by id, so that pages do not overlap. */
-function orderOf(sort: string): (a: FirmwareRecord, b: FirmwareRecord) => number {
-  const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema accepts only valid field names.
-  const key = KEYS[field as FirmwareSort]
-  const sign = direction.toLowerCase() === 'desc' ? -1 : 1
-  return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign
-}
-
-const compare = <T extends string | number>(a: T, b: T) => (a < b ? -1 : a > b ? 1 : 0)
-const noSuchFirmware = () => refused('NOT_FOUND', { message: 'no such firmware' })
+const firmwareNotFound = () => refused('NOT_FOUND', { message: 'no such firmware' })

@@ -13,7 +13,7 @@ async function open(groups: readonly string[] = ['eu/a', 'eu/a', 'eu/b', 'us/c']
   const { engine, clock } = harness
   const { token } = await harness.login('admin')
   const ids = await Promise.all(groups.map((group, i) => harness.device(`d${i}`, { group })))
-  for (const each of ids) await engine.say(each, 'telemetry', { t: 1 })
+  for (const each of ids) await engine.publish(each, 'telemetry', { t: 1 })
   const id = (place: number) => {
     const found = ids[place]
     if (found === undefined) throw new RangeError(`no device ${place}`)
@@ -28,7 +28,7 @@ async function open(groups: readonly string[] = ['eu/a', 'eu/a', 'eu/b', 'us/c']
       for (let turn = 0; turn < 30; turn++) await setImmediate()
     }
   }
-  const leave = async (each: (typeof ids)[number]) => engine.say(each, 'status', { status: 'offline' })
+  const leave = async (each: (typeof ids)[number]) => engine.publish(each, 'status', { status: 'offline' })
   const open = async (query = '') => (await ask(`GET /api/v1/alerts${query}`)).body.data
   await look()
   return { ...harness, ids, id, ask, look, leave, open }
@@ -73,7 +73,7 @@ describe('a rule that counts members', () => {
     const metrics = (await engine.metrics()).split('\n')
     expect(metrics).toContain('fleet_alerts{state="firing",severity="critical"} 1')
     expect(metrics).toContain('fleet_alert_moves_total{to="firing"} 1')
-    await engine.say(id(0), 'telemetry', { t: 2 })
+    await engine.publish(id(0), 'telemetry', { t: 2 })
     await look()
     expect(await alerts()).toEqual([])
     const ended = await ask(`GET /api/v1/alerts/${alert.alert_id}`)
@@ -109,7 +109,7 @@ describe('a rule that counts members', () => {
       condition,
     })
     expect(made.status).toBe(201)
-    for (const id of ids.slice(0, 2)) await engine.say(id, 'telemetry', { t: 11 })
+    for (const id of ids.slice(0, 2)) await engine.publish(id, 'telemetry', { t: 11 })
     await look()
     expect(await alerts(`?rule_id=${made.body.rule_id}`)).toMatchObject([
       { value: 2, group: 'eu', scope: 'fleet' },
@@ -147,14 +147,14 @@ test('the newest values of members are summed by group, and stale ones are left 
   const made = await ask(`POST ${RULES}`, { name: 'warm', target: { type: 'all' }, condition })
   expect(made.status).toBe(201)
   const pass = () => look(20)
-  await engine.say(id(0), 'telemetry', { t: 30 })
+  await engine.publish(id(0), 'telemetry', { t: 30 })
   await pass()
   expect(await alerts()).toMatchObject([{ group: 'a', value: 15.5, metric: 't', type: 'fleet_metric' }])
-  await engine.say(id(0), 'telemetry', { t: 17 })
+  await engine.publish(id(0), 'telemetry', { t: 17 })
   await pass()
   // Nine is no longer above ten, but has not reached eight either.
   expect(await alerts()).toMatchObject([{ group: 'a', value: 9 }])
-  await engine.say(id(0), 'telemetry', { t: 1 })
+  await engine.publish(id(0), 'telemetry', { t: 1 })
   await pass()
   expect(await alerts()).toEqual([])
 })
@@ -183,7 +183,7 @@ describe('what people do to an alert of the fleet', () => {
     expect((await ask(`POST /api/v1/alerts/${alertId}/ack`)).body.code).toBe('INVALID_STATE_TRANSITION')
     await look()
     expect(await alerts()).toEqual([])
-    await engine.say(id(0), 'telemetry', { t: 2 })
+    await engine.publish(id(0), 'telemetry', { t: 2 })
     await look()
     await leave(id(0))
     await look()

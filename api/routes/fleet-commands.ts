@@ -15,7 +15,7 @@ import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { refused } from '../refusal.ts'
 import { parseStatuses } from './command-checks.ts'
-import { type FoundCommand, keyOf, toBodies } from './found-commands.ts'
+import { keyOf, type ListedCommand, toBodies } from './command-list.ts'
 import { orTooMuch } from './telemetry-query.ts'
 
 /** How often the history is queried for one page at most. */
@@ -24,7 +24,7 @@ const ROUNDS_MAX = 5
 type Engine = Services['engine']
 
 interface CommandMatches {
-  readonly rows: readonly FoundCommand[]
+  readonly rows: readonly ListedCommand[]
   /** Where the next page starts. */
   readonly next: CommandPlace | undefined
 }
@@ -64,12 +64,12 @@ export function fleetCommandRoute(services: Services): Route {
 
 async function findCommands(
   engine: Engine,
-  { deviceId, group, within, deviceIds, isMeant }: FleetSelection,
+  { deviceId, group, within, deviceIds, isSelected: isMeant }: FleetSelection,
   filter: CommandFilter,
 ): Promise<CommandMatches> {
   const { statuses, limit } = filter
   const kept = await engine.keptCommands({ ...filter, deviceId, group, within, limit: limit + 1 })
-  const found = new Map<string, FoundCommand>(
+  const found = new Map<string, ListedCommand>(
     kept.map((each) => [keyOf(placeOf(each)), { place: placeOf(each), kept: each }]),
   )
   // Records keep every open command.
@@ -91,7 +91,7 @@ async function findCommands(
 
 /** The history has been read down to `down`. Undefined means to its end. */
 function toPage(
-  found: ReadonlyMap<string, FoundCommand>,
+  found: ReadonlyMap<string, ListedCommand>,
   { limit, down }: { readonly limit: number; readonly down: CommandPlace | undefined },
 ): CommandMatches {
   const known = [...found.values()]

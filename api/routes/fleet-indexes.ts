@@ -11,7 +11,7 @@ import type { IndexNames } from '../../schemas/fleet.ts'
 import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
 import { API_LIMITS } from '../limits.ts'
 
-export interface MadeIndex {
+export interface FleetIndexText {
   /** Identifies the content, and is its ETag. */
   readonly cursor: string
   readonly text: string
@@ -20,7 +20,7 @@ export interface MadeIndex {
 }
 
 interface KeptIndex {
-  readonly index: MadeIndex
+  readonly index: FleetIndexText
   checkedAt: number
 }
 
@@ -39,7 +39,7 @@ export class FleetIndexes {
     this.#clock = clock
   }
 
-  async whole(question: FleetQuestion, names: IndexNames): Promise<MadeIndex> {
+  async whole(question: FleetQuestion, names: IndexNames): Promise<FleetIndexText> {
     const key = questionKey(question)
     const keptAs = `${names} ${key}`
     const kept = this.#kept.get(keptAs)
@@ -47,7 +47,7 @@ export class FleetIndexes {
       return kept.index
     const table = await this.#engine.fleet.table()
     const cursor = cursorOf(table, key)
-    const index = kept?.index.cursor === cursor ? kept.index : this.#make(table, question, { cursor, names })
+    const index = kept?.index.cursor === cursor ? kept.index : this.#build(table, question, { cursor, names })
     this.#kept.delete(keptAs)
     this.#kept.set(keptAs, { index, checkedAt: this.#clock.ticks() })
     for (const oldest of this.#kept.keys())
@@ -65,9 +65,9 @@ export class FleetIndexes {
     const places = placesOf(table, question)
     const changed = places.filter((place) => (table.seenVersion[place] ?? 0) > version)
     const fits = fleetJudge(question)
-    const moved = table.movedSince(version)
+    const moves = table.movedSince(version)
     // Rows that became visible are sent whole, like all other changed rows.
-    const removed = [...moved]
+    const removed = [...moves]
       .filter(([place, before]) => {
         const row = table.rows[place]
         return before.some(fits) && (row === undefined || !fits(row))
@@ -80,11 +80,11 @@ export class FleetIndexes {
     return { cursor, text: JSON.stringify(fleetIndexBody(body)) }
   }
 
-  #make(
+  #build(
     table: FleetTable,
     question: FleetQuestion,
     { cursor, names }: { readonly cursor: string; readonly names: IndexNames },
-  ): MadeIndex {
+  ): FleetIndexText {
     const places = placesOf(table, question)
     const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
     const shown = isTruncated ? [] : places

@@ -28,7 +28,7 @@ describe('the trend of the fleet', () => {
       while ((await trend('interval=1m')).body.data.length === before) await new Promise(setImmediate)
     }
     await counted()
-    await engine.say('a1' as DeviceId, 'telemetry', { t: 1 })
+    await engine.publish('a1' as DeviceId, 'telemetry', { t: 1 })
     await counted()
     const { body } = await trend('interval=1m')
     expect(body.data.map(({ by_status: counts }: { by_status: object }) => counts)).toMatchObject([
@@ -52,8 +52,8 @@ describe('the trend of the fleet', () => {
 describe('the latest values of many devices', () => {
   test('named devices are answered in columns, and missing ones are named', async () => {
     const { latest, engine } = await openFleet()
-    await engine.say('a1' as DeviceId, 'telemetry', { battery: { percent: 80 }, mode: 'go', ok: true })
-    await engine.say('c1' as DeviceId, 'telemetry', { battery: { percent: 20 } })
+    await engine.publish('a1' as DeviceId, 'telemetry', { battery: { percent: 80 }, mode: 'go', ok: true })
+    await engine.publish('c1' as DeviceId, 'telemetry', { battery: { percent: 20 } })
     const metrics = ['battery.percent', 'mode', 'ok']
     const { body } = await latest({ device_ids: ['a1', 'c1', 'a2', 'nobody', 'a1'], metrics })
     const columns = Object.fromEntries(

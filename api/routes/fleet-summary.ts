@@ -5,12 +5,16 @@ import type { FleetTable } from '../../engine/ports/fleet.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { FleetCountedBy } from '../../schemas/fleet.ts'
 
-interface Wish {
+interface SummaryQuery {
   readonly by?: FleetCountedBy
   readonly depth?: number
 }
 
-export function countedBy(table: FleetTable, places: readonly number[], { by = 'status', depth }: Wish) {
+export function countedBy(
+  table: FleetTable,
+  places: readonly number[],
+  { by = 'status', depth }: SummaryQuery,
+) {
   const keysOf = keysBy(by, depth)
   const counts = new Map<string | null, { total: number; readonly by_status: ReturnType<typeof noCounts> }>()
   for (const place of places) {

@@ -10,7 +10,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { toFilter } from './device-filter.ts'
-import { FleetIndexes, type MadeIndex } from './fleet-indexes.ts'
+import { FleetIndexes, type FleetIndexText } from './fleet-indexes.ts'
 import { countedBy } from './fleet-summary.ts'
 import { fleetTrendRoute } from './fleet-trend.ts'
 
@@ -55,7 +55,10 @@ export function fleetRoutes(services: Services): readonly Route[] {
 /** Users may not share a cached copy. */
 const PRIVATE = { 'cache-control': 'private, no-cache', vary: 'accept-encoding' }
 
-async function packedAnswer(index: MadeIndex, headers: Readonly<Record<string, string>>): Promise<Answer> {
+async function packedAnswer(
+  index: FleetIndexText,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
   const type = 'application/json; charset=utf-8'
   const packed = { ...headers, 'content-encoding': 'gzip', 'content-type': type }
   return answer(200, await index.packed(), packed)

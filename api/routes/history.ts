@@ -3,7 +3,7 @@ import type { HistoryFilter, HistoryKind, HistoryRow } from '../../engine/ports/
 import { listDeviceEvents, listDeviceLogs } from '../../schemas/operations/history.ts'
 import type { Caller } from '../auth/caller.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { cursorPage } from '../http/feed-page.ts'
@@ -49,8 +49,8 @@ async function page(
   toBody: (row: HistoryRow) => object,
 ): Promise<Answer | Refusal> {
   const { engine, clock, user, url } = call
-  const deviceId = visibleId(engine, call.deviceId, user)
-  if (deviceId === undefined) return noSuchDevice()
+  const deviceId = visibleDeviceId(engine, call.deviceId, user)
+  if (deviceId === undefined) return deviceNotFound()
   const range = parseSpan(asked, clock.now())
   if (range.kind === 'refused') return range
   const { kinds, labels } = asked

@@ -2,6 +2,7 @@
 import type { Me } from '../../schemas/auth.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { Caller } from '../auth/caller.ts'
+import { isoOrNull } from '../bodies/iso-or-null.ts'
 
 export function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }: Caller): Me {
   return {
@@ -11,6 +12,6 @@ export function meBody({ id, email, name, role, groups, createdAt, lastLoginAt }
     role,
     groups: [...groups],
     created_at: toIso(createdAt),
-    last_login_at: lastLoginAt === undefined ? null : toIso(lastLoginAt),
+    last_login_at: isoOrNull(lastLoginAt),
   }
 }

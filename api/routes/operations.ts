@@ -90,8 +90,8 @@ const UNCACHED = { 'cache-control': 'no-store' }
 
 function readiness(engine: Services['engine'], { state, httpUrl }: Phase, verbose: boolean): Readiness {
   const dependencies = engine.health()
-  const isWell = dependencies.every(({ ok }) => ok)
-  const status = state === 'serving' ? (isWell ? 'ready' : 'degraded') : state
+  const isHealthy = dependencies.every(({ ok }) => ok)
+  const status = state === 'serving' ? (isHealthy ? 'ready' : 'degraded') : state
   if (!verbose) return { status }
   return {
     status,

@@ -18,8 +18,8 @@ async function open() {
   await harness.request('POST /api/v1/alerts/rules', { token: early.token, body: rule })
   for (let episode = 0; episode < EPISODES; episode++) {
     clock.at += APART_MS
-    for (const id of ids) await engine.say(id, 'telemetry', { t: 11 + episode })
-    for (const id of ids) await engine.say(id, 'telemetry', { t: 5 })
+    for (const id of ids) await engine.publish(id, 'telemetry', { t: 11 + episode })
+    for (const id of ids) await engine.publish(id, 'telemetry', { t: 5 })
   }
   // The first token has expired.
   const { token } = await harness.login('admin')

@@ -30,11 +30,11 @@ async function openChanged() {
   const { wish, engine, id, clock, stored } = opened
   await wish({ light: { on: true, level: 5 }, mode: 'eco' })
   clock.at += 1_000
-  await engine.say(id, 'shadow/reported', { light: { on: true }, battery: 80 })
+  await engine.publish(id, 'shadow/reported', { light: { on: true }, battery: 80 })
   clock.at += 1_000
   await wish({ light: { level: 7 } })
   clock.at += 1_000
-  await engine.say(id, 'shadow/reported', { light: null, battery: 70 })
+  await engine.publish(id, 'shadow/reported', { light: null, battery: 70 })
   await stored(4)
   return opened
 }

@@ -88,7 +88,7 @@ test('a device that asks again before it connects gets a token that revokes the 
   const isGood = async (mqtt_token: string) =>
     (await request('POST /api/v1/auth/devices/token/renew', { body: { mqtt_token } })).status
   expect([await isGood(first.body.mqtt_token), await isGood(again.body.mqtt_token)]).toEqual([401, 200])
-  await engine.say(deviceId, 'telemetry', { m: 1 })
+  await engine.publish(deviceId, 'telemetry', { m: 1 })
   const late = await provision(key, 'robot-1')
   expect(late).toMatchObject({ status: 409, code: 'ALREADY_EXISTS' })
   expect(late.body.detail).toContain('connected before')

@@ -63,13 +63,13 @@ function keyRoutes(services: Services): readonly Route[] {
     route(getProvisioningKey, async ({ params }) => {
       await users.catchUp()
       const key = users.getProvisioningKey(UserId(params.provisioning_key_id))
-      if (key === undefined) return noSuchKey()
+      if (key === undefined) return keyNotFound()
       const waiting = key.claims.filter(({ deviceId }) => !isRegistered(services, key, deviceId))
       return answer(200, { ...keyBody(key), waiting: waiting.map(claimBody) })
     }),
     route(deleteProvisioningKey, async ({ params }) => {
       const isRemoved = await users.removeProvisioningKey(UserId(params.provisioning_key_id))
-      return isRemoved ? answer(204, undefined) : noSuchKey()
+      return isRemoved ? answer(204, undefined) : keyNotFound()
     }),
   ]
 }
@@ -83,7 +83,7 @@ function claimRoutes(services: Services): readonly Route[] {
       const key =
         deviceId && (await users.editProvisioningKey(id, (before) => approvePlace(before, deviceId)))
       const claim = key?.claims.find((each) => each.deviceId === deviceId)
-      return claim === undefined ? noSuchClaim() : answer(200, claimBody(claim))
+      return claim === undefined ? claimNotFound() : answer(200, claimBody(claim))
     }),
     route(rejectProvisioning, async ({ params }) => {
       const deviceId = parseDeviceId(params.waiting_id)
@@ -94,7 +94,7 @@ function claimRoutes(services: Services): readonly Route[] {
           isFreed = after !== before
           return after
         })
-      return isFreed ? answer(204, undefined) : noSuchClaim()
+      return isFreed ? answer(204, undefined) : claimNotFound()
     }),
   ]
 }
@@ -154,5 +154,5 @@ function isRegistered({ engine }: Services, key: ProvisioningKey, deviceId: Devi
   return engine.devices.get(deviceId)?.registrationKey === key.id
 }
 
-const noSuchKey = () => refused('NOT_FOUND', { message: 'no such provisioning key' })
-const noSuchClaim = () => refused('NOT_FOUND', { message: 'no such device waits with this key' })
+const keyNotFound = () => refused('NOT_FOUND', { message: 'no such provisioning key' })
+const claimNotFound = () => refused('NOT_FOUND', { message: 'no such device waits with this key' })

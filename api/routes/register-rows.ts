@@ -15,13 +15,13 @@ import { parseDeviceId } from '../../schemas/ids.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Row } from '../bulk/read-rows.ts'
-import { idFor, partOf, type RepeatKey } from '../http/repeats.ts'
+import { idFor, partKey, type RepeatKey } from '../http/repeats.ts'
 import type { SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import type { Check } from '../http/validation.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { unfitParent } from './device-checks.ts'
+import { refuseParent } from './device-checks.ts'
 import { firstToken, toRegistration } from './registration.ts'
 import { type PlannedEdit, toEdit } from './upsert-row.ts'
 
@@ -59,7 +59,7 @@ export async function registerRows(
     return results
   }
   let isDown = false
-  const carryOut = async ([index, plan]: (typeof planned)[number]) => {
+  const applyPlan = async ([index, plan]: (typeof planned)[number]) => {
     const row = index + 1
     try {
       results[index] = isDown ? failed({ row }, UNTRIED, plan) : await applyOne(row, plan, options)
@@ -73,8 +73,8 @@ export async function registerRows(
     plan.kind === 'registration' && plan.request.parentId !== undefined
   const atOnce = API_LIMITS.bulkRegistrationsAtOnceMax
   const parents = planned.filter((each) => !isChild(each))
-  await eachAtOnce(parents, atOnce, carryOut)
-  await eachAtOnce(planned.filter(isChild), atOnce, carryOut)
+  await eachAtOnce(parents, atOnce, applyPlan)
+  await eachAtOnce(planned.filter(isChild), atOnce, applyPlan)
   return results
 }
 
@@ -90,7 +90,7 @@ function checkParents(
   const gateways = registrations.filter(([, { request }]) => request.type === 'gateway')
   const ids = new Set<string | undefined>(gateways.map(([, { deviceId }]) => deviceId))
   for (const [index, plan] of registrations) {
-    const unfit = ids.has(plan.request.parentId) ? undefined : unfitParentOf(plan, options)
+    const unfit = ids.has(plan.request.parentId) ? undefined : refuseParentOf(plan, options)
     if (unfit !== undefined) results[index] = failed({ row: index + 1 }, unfit, plan)
   }
 }
@@ -114,25 +114,25 @@ function planOf(
   const unfit = check(body, 0)
   if (unfit !== undefined) return unfit
   // Devices that were decommissioned when they were exported stay decommissioned.
-  const isGone = 'status' in row.body && row.body.status === 'decommissioned'
+  const isDecommissioned = 'status' in row.body && row.body.status === 'decommissioned'
   // A repeated row finds the device that it created (Q2).
-  const key = repeatKey && partOf(repeatKey, [row.row, row.body])
-  const made = { device_id: idFor(key, 'dev_', services.ids) }
+  const key = repeatKey && partKey(repeatKey, [row.row, row.body])
+  const generated = { device_id: idFor(key, 'dev_', services.ids) }
   // The body has just been validated.
-  const wanted = { ...made, ...(body as RegisterDeviceBody) }
+  const wanted = { ...generated, ...(body as RegisterDeviceBody) }
   const id = parseDeviceId(wanted.device_id)
-  const there = id && services.engine.devices.get(id)
-  const isMade = key !== undefined && there?.registrationKey === key.id
-  const isEdit = isUpsert && there !== undefined && !isMade
-  if (isGone && !isEdit) return refused('DEVICE_DECOMMISSIONED')
-  const plan = isEdit ? toEdit(there, wanted, isGone) : toRegistration(services, wanted)
+  const existing = id && services.engine.devices.get(id)
+  const isRepeated = key !== undefined && existing?.registrationKey === key.id
+  const isEdit = isUpsert && existing !== undefined && !isRepeated
+  if (isDecommissioned && !isEdit) return refused('DEVICE_DECOMMISSIONED')
+  const plan = isEdit ? toEdit(existing, wanted, isDecommissioned) : toRegistration(services, wanted)
   if (plan.kind === 'refused') return plan
   const before = seen.get(plan.deviceId)
   if (before !== undefined)
     return refused('ALREADY_EXISTS', { message: `row ${before} has the same device_id` })
   seen.set(plan.deviceId, row.row)
   if (plan.kind === 'edit') return plan
-  if (there !== undefined && !isMade) return refused('ALREADY_EXISTS')
+  if (existing !== undefined && !isRepeated) return refused('ALREADY_EXISTS')
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
 
@@ -150,7 +150,7 @@ async function applyOne(
   { services, sign }: Pick<RegisterOptions, 'services' | 'sign'>,
 ): Promise<BulkRow> {
   const { deviceId: device_id } = plan
-  const unfit = plan.kind === 'edit' ? undefined : unfitParentOf(plan, { services })
+  const unfit = plan.kind === 'edit' ? undefined : refuseParentOf(plan, { services })
   if (unfit !== undefined) return failed({ row }, unfit, plan)
   if (plan.request === undefined) return { row, device_id, status: 'unchanged' }
   const before = services.engine.devices.get(device_id)?.revision
@@ -164,11 +164,11 @@ async function applyOne(
   return { row, device_id, status: 'created', ...(await firstToken(services, device)) }
 }
 
-function unfitParentOf(
+function refuseParentOf(
   { deviceId, request }: PlannedRegistration,
   { services }: Pick<RegisterOptions, 'services'>,
 ): Refusal | undefined {
-  return unfitParent(services.engine.devices, deviceId, request.parentId)
+  return refuseParent(services.engine.devices, deviceId, request.parentId)
 }
 
 function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refusal, plan?: Plan): BulkRow {

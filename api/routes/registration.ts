@@ -6,7 +6,7 @@ import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { unfitMetadata, unique, unknownType } from './device-checks.ts'
+import { refuseMetadata, unique, unknownType } from './device-checks.ts'
 
 interface Registration {
   readonly kind: 'registration'
@@ -19,7 +19,7 @@ export function toRegistration(
   body: RegisterDeviceBody,
 ): Registration | Refusal {
   if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
-  const unfit = unfitMetadata(body.metadata)
+  const unfit = refuseMetadata(body.metadata)
   if (unfit !== undefined) return unfit
   const deviceId = parseDeviceId(body.device_id ?? services.ids.next('dev_'))
   if (deviceId === undefined) return refused('VALIDATION_FAILED')

@@ -1,8 +1,9 @@
 // /telemetry/repair: restores rows that ClickHouse has lost from the log.
 import type { Repair } from '../../engine/ports/repair.ts'
-import { type Millis, toIso } from '../../schemas/ids.ts'
+import { toIso } from '../../schemas/ids.ts'
 import { getRepair, startRepair } from '../../schemas/operations/repair.ts'
 import type { RepairBody } from '../../schemas/repair.ts'
+import { isoOrNull } from '../bodies/iso-or-null.ts'
 import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -42,5 +43,3 @@ function toBody(repair: Repair): RepairBody {
     detail,
   }
 }
-
-const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))

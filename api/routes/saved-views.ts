@@ -25,7 +25,7 @@ import { refused } from '../refusal.ts'
 const NO_STORE = { 'cache-control': 'no-store' }
 
 export function savedViewRoutes({ users, ids, clock }: Services): readonly Route[] {
-  const seen = (id: string, user: Caller) => {
+  const visibleView = (id: string, user: Caller) => {
     const view = users.getView(id)
     return view !== undefined && (view.isShared || view.owner === user.id) ? view : undefined
   }
@@ -56,35 +56,37 @@ export function savedViewRoutes({ users, ids, clock }: Services): readonly Route
     }),
     route(getView, async ({ params, user }) => {
       await users.catchUp()
-      const view = seen(params.view_id, user)
-      return view === undefined ? noSuchView() : viewAnswer(view, 200)
+      const view = visibleView(params.view_id, user)
+      return view === undefined ? viewNotFound() : viewAnswer(view, 200)
     }),
     route(editView, async ({ params, body, user, header }) => {
       await users.catchUp()
-      const before = seen(params.view_id, user)
-      if (before === undefined) return noSuchView()
+      const before = visibleView(params.view_id, user)
+      if (before === undefined) return viewNotFound()
       if (before.owner !== user.id) return refused('FORBIDDEN', { message: 'the view is somebody else’s' })
       const { name = before.name, path = before.path, query = before.query, shared = before.isShared } = body
       const edited: { isStale: boolean } = { isStale: false }
       const view = await users.editView(params.view_id, (now) => {
         edited.isStale = parseIfMatch(header('if-match'), now.revision).kind === 'stale'
-        const wish = { name: name.trim(), path, query, isShared: shared }
-        return edited.isStale ? now : { ...now, ...wish, updatedAt: clock.now(), revision: now.revision + 1 }
+        const fields = { name: name.trim(), path, query, isShared: shared }
+        return edited.isStale
+          ? now
+          : { ...now, ...fields, updatedAt: clock.now(), revision: now.revision + 1 }
       })
-      if (view === undefined) return noSuchView()
+      if (view === undefined) return viewNotFound()
       if (edited.isStale)
         return refused('PRECONDITION_FAILED', { message: `the view has the etag ${etagOf(view)} now` })
       return viewAnswer(view, 200)
     }),
     route(deleteView, async ({ params, user }) => {
       await users.catchUp()
-      const view = seen(params.view_id, user)
-      if (view === undefined) return noSuchView()
+      const view = visibleView(params.view_id, user)
+      if (view === undefined) return viewNotFound()
       if (view.owner !== user.id && user.role !== 'admin')
         return refused('FORBIDDEN', {
           message: 'the view is somebody else’s; its owner or an admin deletes it',
         })
-      return (await users.removeView(view.id)) ? answer(204, undefined) : noSuchView()
+      return (await users.removeView(view.id)) ? answer(204, undefined) : viewNotFound()
     }),
     route(getPreferences, async ({ user }) => {
       if (user.email === undefined) return noPages()
@@ -126,5 +128,5 @@ function viewBody(view: SavedView): ViewBody {
 const viewAnswer = (view: SavedView, status: number, headers: Readonly<Record<string, string>> = {}) =>
   answer(status, viewBody(view), { ...headers, etag: etagOf(view) })
 
-const noSuchView = () => refused('NOT_FOUND', { message: 'no such view, or it is not shared with you' })
+const viewNotFound = () => refused('NOT_FOUND', { message: 'no such view, or it is not shared with you' })
 const noPages = () => refused('FORBIDDEN', { message: 'an API key has no pages; a person logs in' })

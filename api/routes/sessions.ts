@@ -41,19 +41,19 @@ export function sessionRoutes(services: Services): readonly Route[] {
     const maxAgeSec =
       rememberedUntil === undefined ? undefined : Math.floor((rememberedUntil - clock.now()) / 1000)
     const set = cookie.write(refreshToken, { isSecure, maxAgeSec })
-    return { ...answer(200, body, { ...NO_STORE, 'set-cookie': set }), by: userId }
+    return { ...answer(200, body, { ...NO_STORE, 'set-cookie': set }), userId }
   }
 
   return [
     route(createBrowserSession, async ({ body, ip, header, isLocal, isSecure }) => {
-      const wish = wishOf(body)
-      if (wish.kind === 'refused') return wish
+      const credentials = parseCredentials(body)
+      if (credentials.kind === 'refused') return credentials
       const about = { from: loginOrigin(ip, header), browser: { isRemembered: body.remember === true } }
-      if (wish.kind === 'password')
-        return sessionAnswer(await accounts.login({ ...wish, ...about, isLocal }), isSecure)
-      const proven = await services.loginTickets.redeem(wish.ticket)
+      if (credentials.kind === 'password')
+        return sessionAnswer(await accounts.login({ ...credentials, ...about, isLocal }), isSecure)
+      const proven = await services.loginTickets.redeem(credentials.ticket)
       if (proven.kind === 'refused') return proven
-      return sessionAnswer(await accounts.enter(proven, about), isSecure)
+      return sessionAnswer(await accounts.loginWithTicket(proven, about), isSecure)
     }),
     route(refreshBrowserSession, async ({ ip, header, isSecure }) => {
       const token = cookie.read(header('cookie'))
@@ -64,7 +64,10 @@ export function sessionRoutes(services: Services): readonly Route[] {
     route(deleteBrowserSession, async ({ header, isSecure }) => {
       const token = cookie.read(header('cookie'))
       const by = token === undefined ? undefined : await logins.endBrowser(token)
-      return { ...answer(204, undefined, { ...NO_STORE, 'set-cookie': cookie.remove({ isSecure }) }), by }
+      return {
+        ...answer(204, undefined, { ...NO_STORE, 'set-cookie': cookie.remove({ isSecure }) }),
+        userId: by,
+      }
     }),
     route(listSessions, async ({ user, header }) => {
       if (user.email === undefined) return noSessions()
@@ -81,12 +84,12 @@ export function sessionRoutes(services: Services): readonly Route[] {
   ]
 }
 
-type Wish =
+type Credentials =
   | { readonly kind: 'password'; readonly email: string; readonly password: string }
   | { readonly kind: 'ticket'; readonly ticket: string }
   | Refusal
 
-function wishOf({ email, password, ticket }: BrowserSessionBody): Wish {
+function parseCredentials({ email, password, ticket }: BrowserSessionBody): Credentials {
   if (ticket !== undefined) {
     if (email === undefined && password === undefined) return { kind: 'ticket', ticket }
     return invalid('/ticket', { code: 'NOT_ALLOWED', message: 'stands in place of email and password' })

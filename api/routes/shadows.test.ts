@@ -14,7 +14,7 @@ async function asOperator() {
   const id = await harness.device('r')
   const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
     harness.request(line, { token, body, headers })
-  const reported = (patch: JsonObject) => harness.engine.say(id, 'shadow/reported', patch)
+  const reported = (patch: JsonObject) => harness.engine.publish(id, 'shadow/reported', patch)
   return { ...harness, send, user, id, reported }
 }
 

@@ -14,7 +14,7 @@ import {
   setDesiredState,
 } from '../../schemas/operations/shadows.ts'
 import type { Caller } from '../auth/caller.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { feedAnswer } from '../http/feed-page.ts'
@@ -32,7 +32,7 @@ function readRoutes({ engine, clock, work }: Services): readonly Route[] {
   return [
     route(getShadow, async ({ params, query, user, header }) => {
       const found = await shadowOf(engine, params.device_id, user)
-      if (found === undefined) return noSuchDevice()
+      if (found === undefined) return deviceNotFound()
       const { id, shadow: present } = found
       const { at_version: version = present.version } = query
       const tooMuch = version === present.version ? undefined : work.charge(user.id, DATABASE_WORK)
@@ -43,7 +43,7 @@ function readRoutes({ engine, clock, work }: Services): readonly Route[] {
     }),
     route(getShadowDelta, async ({ params, user, header }) => {
       const found = await shadowOf(engine, params.device_id, user)
-      if (found === undefined) return noSuchDevice()
+      if (found === undefined) return deviceNotFound()
       const { id, shadow } = found
       return conditional(shadow, header('if-none-match'), () => {
         const { state, metadata } = shadowDelta(shadow)
@@ -55,8 +55,8 @@ function readRoutes({ engine, clock, work }: Services): readonly Route[] {
 
 function desiredRoute({ engine }: Services): Route {
   return route(setDesiredState, async ({ params, query, body, user, header, requestId, sign }) => {
-    const id = visibleId(engine, params.device_id, user)
-    if (id === undefined) return noSuchDevice()
+    const id = visibleDeviceId(engine, params.device_id, user)
+    if (id === undefined) return deviceNotFound()
     const errors = checkState(body)
     if (errors.length > 0) return refused('VALIDATION_FAILED', { message: firstOf(errors), errors })
     const condition = parseVersionMatch(header('if-match'))
@@ -74,14 +74,14 @@ function desiredRoute({ engine }: Services): Route {
     )
     if (submitted.kind === 'refused') return submitted
     const shadow = submitted.shadow ?? (await engine.shadow(id))
-    return shadow === undefined ? noSuchDevice() : documentAnswer(id, shadow)
+    return shadow === undefined ? deviceNotFound() : documentAnswer(id, shadow)
   })
 }
 
 function revertRoute({ engine, clock }: Services): Route {
   return route(revertShadow, async ({ params, body, user, header, requestId, sign }) => {
     const found = await shadowOf(engine, params.device_id, user)
-    if (found === undefined) return noSuchDevice()
+    if (found === undefined) return deviceNotFound()
     const { id: deviceId, shadow: present } = found
     const condition = parseVersionMatch(header('if-match'))
     if (condition.kind === 'unreadable') return unreadableVersion()
@@ -102,14 +102,14 @@ function revertRoute({ engine, clock }: Services): Route {
     )
     if (submitted.kind === 'refused') return submitted
     const shadow = submitted.shadow ?? (await engine.shadow(deviceId))
-    return shadow === undefined ? noSuchDevice() : documentAnswer(deviceId, shadow)
+    return shadow === undefined ? deviceNotFound() : documentAnswer(deviceId, shadow)
   })
 }
 
 function historyRoute({ engine, clock }: Services): Route {
   return route(getShadowHistory, async ({ params, query, user, url }) => {
-    const deviceId = visibleId(engine, params.device_id, user)
-    if (deviceId === undefined) return noSuchDevice()
+    const deviceId = visibleDeviceId(engine, params.device_id, user)
+    if (deviceId === undefined) return deviceNotFound()
     const span = parseSpan(query, clock.now())
     if (span.kind === 'refused') return span
     const { section } = query
@@ -128,7 +128,7 @@ async function shadowOf(
   text: string,
   user: Caller,
 ): Promise<{ readonly id: DeviceId; readonly shadow: Shadow } | undefined> {
-  const id = visibleId(engine, text, user)
+  const id = visibleDeviceId(engine, text, user)
   const shadow = id === undefined ? undefined : await engine.shadow(id)
   return id === undefined || shadow === undefined ? undefined : { id, shadow }
 }

@@ -30,7 +30,7 @@ export function silenceRoutes(services: Services): readonly Route[] {
       const states = query.state?.split(',')
       const all = engine.alerts
         .silences()
-        .filter((silence) => isSeen(services, silence, user))
+        .filter((silence) => isVisible(services, silence, user))
         .filter((silence) => states?.includes(silenceState(silence, clock.now())) ?? true)
         .toSorted((a, b) => b.created_at - a.created_at || (a.silence_id < b.silence_id ? -1 : 1))
       const window = toWindow(query)
@@ -60,12 +60,12 @@ export function silenceRoutes(services: Services): readonly Route[] {
       return put(services, silence, { isNew: true, user })
     }),
     route(getSilence, ({ params, user }) => {
-      const silence = seen(services, params.silence_id, user)
-      return silence === undefined ? noSuchSilence() : answer(200, silenceBody(silence, clock.now()))
+      const silence = visibleSilence(services, params.silence_id, user)
+      return silence === undefined ? silenceNotFound() : answer(200, silenceBody(silence, clock.now()))
     }),
     route(editSilence, async ({ params, body, user }) => {
-      const before = seen(services, params.silence_id, user)
-      if (before === undefined || isOutside(services, before.matchers, user)) return noSuchSilence()
+      const before = visibleSilence(services, params.silence_id, user)
+      if (before === undefined || isOutside(services, before.matchers, user)) return silenceNotFound()
       const now = clock.now()
       const instant = (text: string | undefined, kept: number) =>
         text === undefined ? kept : (parseInstant(text, now) ?? Number.NaN)
@@ -81,8 +81,8 @@ export function silenceRoutes(services: Services): readonly Route[] {
       return put(services, silence, { isNew: false, user })
     }),
     route(deleteSilence, async ({ params, user }) => {
-      const before = seen(services, params.silence_id, user)
-      if (before === undefined || isOutside(services, before.matchers, user)) return noSuchSilence()
+      const before = visibleSilence(services, params.silence_id, user)
+      if (before === undefined || isOutside(services, before.matchers, user)) return silenceNotFound()
       const now = clock.now()
       if (before.ends_at <= now) return answer(204, undefined)
       const silence = { ...before, ends_at: now, starts_at: Math.min(before.starts_at, now) }
@@ -147,12 +147,12 @@ function silenceBody(silence: Silence, now: Millis) {
   }
 }
 
-function seen(services: Services, id: string, user: Caller): Silence | undefined {
+function visibleSilence(services: Services, id: string, user: Caller): Silence | undefined {
   const silence = services.engine.alerts.silences().find(({ silence_id: each }) => each === id)
-  return silence !== undefined && isSeen(services, silence, user) ? silence : undefined
+  return silence !== undefined && isVisible(services, silence, user) ? silence : undefined
 }
 
-function isSeen({ engine }: Services, { matchers }: Silence, user: Caller): boolean {
+function isVisible({ engine }: Services, { matchers }: Silence, user: Caller): boolean {
   const scope = scopeOf(user)
   if (scope === undefined) return true
   const { device_id: id, group } = matchers
@@ -167,4 +167,4 @@ function isOutside({ engine }: Services, { device_id: id, group }: SilenceMatche
   return id === undefined || !isInScope(engine.devices.summary(id as never)?.group, scope)
 }
 
-const noSuchSilence = () => refused('NOT_FOUND', { message: 'no such silence' })
+const silenceNotFound = () => refused('NOT_FOUND', { message: 'no such silence' })

@@ -19,7 +19,7 @@ describe('the metrics of a device', () => {
     const { engine, device, login, request } = openHarness({ customTypes: new Map([['oven', type]]) })
     const id = await device('o', { type: 'oven' })
     const { token } = await login('viewer')
-    await engine.say(id, 'telemetry', { a: 1.5, b: true, c: 'on', d: [1], e: null })
+    await engine.publish(id, 'telemetry', { a: 1.5, b: true, c: 'on', d: [1], e: null })
     const { body } = await request('GET /api/v1/telemetry/o/metrics', { token })
     const timestamp = '2026-03-01T12:00:00.500Z'
     expect(body.data).toEqual([

@@ -7,8 +7,9 @@ import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, Micros, toIso, toMillis } from '../../schemas/ids.ts'
 import { getTelemetryHistory } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat, Interval } from '../../schemas/vocabulary.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { type Answer, answer, type FileAnswer, jsonAnswer } from '../http/answer.ts'
+import { nextLink } from '../http/cursor.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -45,8 +46,8 @@ interface SeriesRequest {
 
 export function telemetryHistoryRoute({ engine, clock, work }: Services): Route {
   return route(getTelemetryHistory, async ({ params, query, user, header, url }) => {
-    const deviceId = visibleId(engine, params.device_id, user)
-    if (deviceId === undefined) return noSuchDevice()
+    const deviceId = visibleDeviceId(engine, params.device_id, user)
+    if (deviceId === undefined) return deviceNotFound()
     const range = parseRange(query, clock.now())
     if (range.kind === 'refused') return range
     const format = fileFormat(query, header('accept'))
@@ -197,7 +198,7 @@ async function rawHistory(
   const last = points[limit - 1]
   const next = points.length > limit && last !== undefined ? toCursor(last) : null
   const body = { device_id: deviceId, metric, interval: 'raw', data, next_cursor: next }
-  return answer(200, body, next === null ? undefined : { link: `<${nextUrl(url, next)}>; rel="next"` })
+  return answer(200, body, next === null ? undefined : { link: nextLink(url, next) })
 }
 
 const noMetrics = () =>
@@ -210,12 +211,4 @@ const toCursor = ({ at, value }: Point) =>
 function parseCursor(cursor: string): PointPlace | undefined {
   const found = /^(\d{1,16}) (text|number)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
   return found === null ? undefined : { at: Micros(Number(found[1])), isText: found[2] === 'text' }
-}
-
-/** [RFC 8288] The link is relative, like those of numbered pages. */
-function nextUrl(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split('?', 2)
-  const query = new URLSearchParams(search)
-  query.set('cursor', cursor)
-  return `${path}?${query}`
 }

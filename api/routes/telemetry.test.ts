@@ -12,7 +12,7 @@ describe('the snapshot', () => {
   test('a snapshot is nested as the device reported it', async () => {
     const { send, engine, id } = await openTelemetry()
     const data = { odom: { position: { x: 1.5 } }, mode: 'auto', 'a.b': [1] }
-    await engine.say(id, 'telemetry', data)
+    await engine.publish(id, 'telemetry', data)
     const { body } = await send('GET /api/v1/telemetry/r')
     expect(body).toEqual({ device_id: 'r', timestamp: '2026-03-01T12:00:00.500Z', data })
   })

@@ -4,7 +4,7 @@ import { toIso } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'
 import { getTelemetry, listMetrics } from '../../schemas/operations/telemetry.ts'
 import type { METRIC_TYPES } from '../../schemas/telemetry.ts'
-import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
+import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -18,16 +18,16 @@ export function telemetryRoutes(services: Services): readonly Route[] {
     latestOfManyRoute(services),
     fleetTelemetryRoute(services),
     route(getTelemetry, async ({ params, user }) => {
-      const deviceId = visibleId(engine, params.device_id, user)
+      const deviceId = visibleDeviceId(engine, params.device_id, user)
       const snapshot = deviceId === undefined ? undefined : await engine.snapshot(deviceId)
-      if (snapshot === undefined) return noSuchDevice()
+      if (snapshot === undefined) return deviceNotFound()
       const timestamp = snapshot.timestamp === undefined ? null : toIso(snapshot.timestamp)
       return answer(200, { device_id: deviceId, timestamp, data: snapshot.data })
     }),
     route(listMetrics, async ({ params, user }) => {
-      const deviceId = visibleId(engine, params.device_id, user)
+      const deviceId = visibleDeviceId(engine, params.device_id, user)
       const metrics = deviceId === undefined ? undefined : await engine.metricsOf(deviceId)
-      if (deviceId === undefined || metrics === undefined) return noSuchDevice()
+      if (deviceId === undefined || metrics === undefined) return deviceNotFound()
       const type = deviceTypes.defined.get(engine.devices.summary(deviceId)?.type ?? '')
       const fields = new Map(type?.telemetry.map((field) => [field.field, field]))
       const bodyOf = ({ metric, value, at }: Metric) => {

@@ -34,7 +34,7 @@ async function open(customTypes = typesWith()) {
   const id = await harness.device('g', { type: 'greenhouse' })
   const ask = async (line: string, body?: unknown) => harness.request(line, { token, body })
   const alerts = async (state = 'firing') => (await ask(`GET /api/v1/alerts?state=${state}`)).body.data
-  const report = (values: object) => harness.engine.say(id, 'telemetry', values)
+  const report = (values: object) => harness.engine.publish(id, 'telemetry', values)
   return { ...harness, ask, alerts, report }
 }
 

@@ -4,7 +4,7 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { unfitMetadata, unique } from './device-checks.ts'
+import { refuseMetadata, unique } from './device-checks.ts'
 
 export interface PlannedEdit {
   readonly kind: 'edit'
@@ -13,22 +13,27 @@ export interface PlannedEdit {
   readonly request: DeviceEdit | undefined
 }
 
-/** `isGone` means that the row is from an export in which the device was decommissioned. */
-export function toEdit(there: DeviceRecord, row: RegisterDeviceBody, isGone: boolean): PlannedEdit | Refusal {
-  if (isGone && there.status === 'decommissioned')
-    return { kind: 'edit', deviceId: there.id, request: undefined }
-  if (isGone) return refused('DEVICE_DECOMMISSIONED', { message: 'the row is of a decommissioned device' })
-  if (row.type !== there.type) return fixed('type', there.type)
-  if (row.parent_id !== undefined && (row.parent_id ?? undefined) !== there.parentId)
-    return fixed('parent_id', there.parentId)
-  const unfit = unfitMetadata(row.metadata)
+/** `isDecommissioned` means that the row is from an export in which the device was decommissioned. */
+export function toEdit(
+  existing: DeviceRecord,
+  row: RegisterDeviceBody,
+  isDecommissioned: boolean,
+): PlannedEdit | Refusal {
+  if (isDecommissioned && existing.status === 'decommissioned')
+    return { kind: 'edit', deviceId: existing.id, request: undefined }
+  if (isDecommissioned)
+    return refused('DEVICE_DECOMMISSIONED', { message: 'the row is of a decommissioned device' })
+  if (row.type !== existing.type) return fixed('type', existing.type)
+  if (row.parent_id !== undefined && (row.parent_id ?? undefined) !== existing.parentId)
+    return fixed('parent_id', existing.parentId)
+  const unfit = refuseMetadata(row.metadata)
   if (unfit !== undefined) return unfit
   const { name, description, group, metadata, heartbeat_timeout_sec: heartbeatTimeoutSec } = row
-  const given = { name, description, group, metadata, heartbeatTimeoutSec, tags: unique(row.tags) }
-  const wish: DeviceEdit = { kind: 'edit', replace: false, ...given }
-  const verdict = decideEdit(there, wish)
+  const fields = { name, description, group, metadata, heartbeatTimeoutSec, tags: unique(row.tags) }
+  const edit: DeviceEdit = { kind: 'edit', replace: false, ...fields }
+  const verdict = decideEdit(existing, edit)
   if (verdict.kind === 'refused') return refused(verdict.code, verdict.detail)
-  return { kind: 'edit', deviceId: there.id, request: verdict.kind === 'same' ? undefined : wish }
+  return { kind: 'edit', deviceId: existing.id, request: verdict.kind === 'same' ? undefined : edit }
 }
 
 function fixed(field: string, value: string | undefined): Refusal {

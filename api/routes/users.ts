@@ -3,11 +3,13 @@ import type { User } from '../../engine/ports/users.ts'
 import { toIso, UserId } from '../../schemas/ids.ts'
 import { deleteUser, editUser, getUser, listUsers } from '../../schemas/operations/users.ts'
 import type { UserBody, UserSort } from '../../schemas/users.ts'
+import { isoOrNull } from '../bodies/iso-or-null.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { refused } from '../refusal.ts'
+import { sortOrder } from './sort-order.ts'
 
 export function userRoutes({ accounts, users }: Services): readonly Route[] {
   return [
@@ -19,7 +21,7 @@ export function userRoutes({ accounts, users }: Services): readonly Route[] {
         .filter((user) => role === undefined || user.role === role)
         .filter((user) => disabled === undefined || user.disabled === disabled)
         .filter(({ name, email }) => isPrefix(q, name) || isPrefix(q, email))
-        .sort(orderOf(sort))
+        .sort(sortOrder(sort, KEYS))
       const window = toWindow(query)
       const page = found.slice(window.offset, window.offset + window.perPage).map(userBody)
       return pageAnswer(page, found.length, window, url)
@@ -52,7 +54,7 @@ function userBody(user: User): UserBody {
     groups: [...user.groups],
     disabled: user.disabled,
     created_at: toIso(user.createdAt),
-    last_login_at: user.lastLoginAt === undefined ? null : toIso(user.lastLoginAt),
+    last_login_at: isoOrNull(user.lastLoginAt),
   }
 }
 
@@ -65,15 +67,3 @@ const KEYS: Readonly<Record<UserSort, (user: User) => string | number>> = {
   role: ({ role }) => role,
   last_login_at: ({ lastLoginAt }) => lastLoginAt ?? 0,
 }
-
-/** Parses `name:ASC`. A field without a direction sorts in ascending order. Equal users are sorted by id, so that pages
- *  do not overlap. */
-function orderOf(sort: string): (a: User, b: User) => number {
-  const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema accepts only valid field names.
-  const key = KEYS[field as UserSort]
-  const sign = direction.toLowerCase() === 'desc' ? -1 : 1
-  return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign
-}
-
-const compare = <T extends string | number>(a: T, b: T) => (a < b ? -1 : a > b ? 1 : 0)

@@ -31,7 +31,7 @@ import { startSimulation } from './simulation.ts'
 import { onStop } from './stop.ts'
 import { systemClock } from './system-clock.ts'
 import { TlsFiles } from './tls/tls-files.ts'
-import { backupUsers, type MoveResult, restoreUsers } from './users-file.ts'
+import { backupUsers, type MaintenanceResult, restoreUsers } from './users-file.ts'
 
 /** Ends a failed start with one line for the operator, without a stack trace. */
 function refuseToStart(line: string): never {
@@ -39,7 +39,7 @@ function refuseToStart(line: string): never {
   process.exit(1)
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stderr.write(`fleet: ${line}\n`)
 }
 
@@ -50,11 +50,11 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   const opened = await openProfile(settings, base)
   const tokens = openTokens({ keys: await openKeyRing(settings, opened.ports.store), clock: systemClock })
   const otaKeys = await openOtaKeys(settings, opened.ports.store)
-  const own: Own = base.served
-  const engine = await startEngine({ settings, base, ports: opened.ports, tokens, otaKeys, own })
+  const rest: RestAccess = base.served
+  const engine = await startEngine({ settings, base, ports: opened.ports, tokens, otaKeys, rest })
   const api = await serveApi({ ...base, ...opened, engine, settings, tokens, otaKeys })
-  own.httpUrl = api.url
-  own.provisioning = { provisioning: api.provisioning, mqttUrl: () => engine.mqttUrl() }
+  rest.httpUrl = api.url
+  rest.provisioning = { provisioning: api.provisioning, mqttUrl: () => engine.mqttUrl() }
   await opened.openRest()
   if (settings.profile.roles.includes('api')) await engine.whole()
   api.setReady()
@@ -166,11 +166,11 @@ interface EngineOptions {
   readonly ports: Ports
   readonly tokens: Tokens
   readonly otaKeys: OtaKeys
-  readonly own: Readonly<Own>
+  readonly rest: Readonly<RestAccess>
 }
 
 /** What REST provides to the engine, although REST starts later. */
-interface Own {
+interface RestAccess {
   /** The address of REST. Until REST listens, this is the address it is expected to have. */
   httpUrl: string
   /** Undefined until REST listens. */
@@ -186,7 +186,7 @@ function startEngine({
   ports,
   tokens,
   otaKeys,
-  own,
+  rest,
 }: EngineOptions): ReturnType<typeof createEngine> {
   const { profile, heartbeatTimeoutMs, ota, publicUrl } = settings
   return createEngine(
@@ -197,7 +197,7 @@ function startEngine({
       mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
       ...heartbeatTimeouts(heartbeatTimeoutMs, base.customTypes),
       ota: {
-        baseUrl: () => ota.publicUrl ?? publicUrl?.replace(/\/$/, '') ?? own.httpUrl,
+        baseUrl: () => ota.publicUrl ?? publicUrl?.replace(/\/$/, '') ?? rest.httpUrl,
         urlTtlMs: ota.urlTtlMs,
         storageBytesMax: ota.storageBytesMax,
         downloadsMax: ota.downloadsMax,
@@ -213,7 +213,7 @@ function startEngine({
       admit: createDeviceAdmission({
         tokens,
         devices: ports.store.devices,
-        provisioning: () => own.provisioning,
+        provisioning: () => rest.provisioning,
       }),
       issueToken: createTokenAnswers({ tokens, devices: ports.store.devices }),
       warn: (message, fields) => base.logger.warn(fields, message),
@@ -223,18 +223,21 @@ function startEngine({
 }
 
 /** Backs up, restores or changes users without starting the service. */
-async function moveUsers(
+async function maintainUsers(
   settings: Settings,
   args: Extract<Arguments, { readonly kind: 'backup' | 'restore' | 'reset' }>,
 ): Promise<void> {
   const { users, close } = await openUsers(settings, args.kind === 'backup' ? 'read' : 'write')
-  const result = await movedUsers(users, args)
+  const result = await runMaintenance(users, args)
   await close()
   if (result.kind === 'wrong') refuseToStart(result.line)
-  say(result.line)
+  printLine(result.line)
 }
 
-async function movedUsers(users: Users, args: Parameters<typeof moveUsers>[1]): Promise<MoveResult> {
+async function runMaintenance(
+  users: Users,
+  args: Parameters<typeof maintainUsers>[1],
+): Promise<MaintenanceResult> {
   const clock = systemClock
   switch (args.kind) {
     case 'backup':
@@ -242,7 +245,7 @@ async function movedUsers(users: Users, args: Parameters<typeof moveUsers>[1]): 
     case 'restore':
       return restoreUsers(users, args.path, { clock, isOverwrite: args.isOverwrite })
     case 'reset':
-      return resetPassword(users, args.email, { clock, isGiven: args.isGiven })
+      return resetPassword(users, args.email, { clock, readsPassword: args.isGiven })
   }
 }
 
@@ -254,9 +257,9 @@ else {
   if (result.kind === 'wrong') refuseToStart(result.line)
   try {
     if (args.kind === 'run') await start(result.settings, args.simulate)
-    else if (args.kind === 'backup_data') say(await backupData(result.settings, args.path))
-    else if (args.kind === 'restore_data') say(await restoreData(result.settings, args.path))
-    else await moveUsers(result.settings, args)
+    else if (args.kind === 'backup_data') printLine(await backupData(result.settings, args.path))
+    else if (args.kind === 'restore_data') printLine(await restoreData(result.settings, args.path))
+    else await maintainUsers(result.settings, args)
   } catch (error) {
     if (error instanceof Fault) refuseToStart(error.message)
     throw error

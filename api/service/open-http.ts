@@ -89,7 +89,7 @@ export interface HttpOptions {
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: FinishedRequest) => void) | undefined
   /** How long an upload may send nothing, and a reader may accept nothing. */
-  readonly standstill?: typeof STANDSTILL
+  readonly silenceLimits?: typeof SILENCE_LIMITS
 }
 
 export interface HttpServer {
@@ -117,7 +117,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-const STANDSTILL: { readonly uploadMs: number; readonly downloadMs: number } = {
+const SILENCE_LIMITS: { readonly uploadMs: number; readonly downloadMs: number } = {
   uploadMs: LIMITS.uploadSilenceMs,
   downloadMs: API_LIMITS.downloadSilenceMs,
 }
@@ -126,7 +126,7 @@ const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].ma
 
 /** Everything except listening, so that tests can inject requests. */
 export function createHttp(options: HttpOptions) {
-  const { engine, users, settings, tokens, clock, version, standstill = STANDSTILL } = options
+  const { engine, users, settings, tokens, clock, version, silenceLimits = SILENCE_LIMITS } = options
   const ids = createIds(clock)
   const apiKeys = createApiKeys({ users, ids, clock })
   const provisioningKeys = createProvisioningKeys({ users, ids, clock })
@@ -158,7 +158,7 @@ export function createHttp(options: HttpOptions) {
     work,
     ...heartbeatTimeouts(settings.heartbeatTimeoutMs, defined),
     publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
-    ota: { ...settings.ota, jwks: options.otaJwks, uploadSilenceMs: standstill.uploadMs },
+    ota: { ...settings.ota, jwks: options.otaJwks, uploadSilenceMs: silenceLimits.uploadMs },
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
@@ -168,7 +168,7 @@ export function createHttp(options: HttpOptions) {
     .filter(({ path }) => options.onlyProbes !== true || PROBES.has(path))
     .filter(({ path }) => options.metricsElsewhere !== true || path !== metrics.path)
   const downloads = new Downloads({
-    ...{ ...options, ...settings.ota, silenceMs: standstill.downloadMs },
+    ...{ ...options, ...settings.ota, silenceMs: silenceLimits.downloadMs },
     places: options.apiStores.downloadPlaces,
   })
   const hasDdi = settings.ota.ddi && options.onlyProbes !== true
@@ -203,14 +203,14 @@ export function createHttp(options: HttpOptions) {
     loginTickets,
     work,
     downloads,
-    move(next: Partial<Phase>) {
+    setPhase(next: Partial<Phase>) {
       phase = { ...phase, ...next }
     },
   }
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, provisioning, tickets, loginTickets, work, downloads, move } =
+  const { app, authenticate, provisioning, tickets, loginTickets, work, downloads, setPhase } =
     createHttp(options)
   const { host, httpPort } = options.settings
   try {
@@ -220,7 +220,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     throw toFault(error, { host, port: httpPort, setting: options.portSetting ?? 'FLEET_HTTP_PORT' })
   }
   const url = serviceUrl(options.tls === undefined ? 'http' : 'https', { host, port: portOf(app) })
-  move({ httpUrl: url })
+  setPhase({ httpUrl: url })
   const { tls } = options
   tls?.onChange(() => {
     if (app.server instanceof TlsServer) app.server.setSecureContext(tls.context())
@@ -238,15 +238,15 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     redeemTicket: (ticket) => tickets.redeem(ticket),
     work,
     downloads: () => downloads.counts(),
-    setReady: () => move({ state: 'serving' }),
-    drain: () => move({ state: 'draining' }),
+    setReady: () => setPhase({ state: 'serving' }),
+    drain: () => setPhase({ state: 'draining' }),
     async close() {
-      move({ state: 'draining' })
-      const impatience = setTimeout(() => app.server.closeAllConnections(), API_LIMITS.drainTimeoutMs)
+      setPhase({ state: 'draining' })
+      const drainTimer = setTimeout(() => app.server.closeAllConnections(), API_LIMITS.drainTimeoutMs)
       try {
         await app.close()
       } finally {
-        clearTimeout(impatience)
+        clearTimeout(drainTimer)
       }
     },
   }

@@ -8,7 +8,7 @@ import { Millis } from '../../schemas/ids.ts'
 import { refuseCommon } from '../auth/common-passwords.ts'
 import { normalEmail } from '../auth/normal-email.ts'
 import { openPasswords } from '../auth/passwords.ts'
-import type { MoveResult } from './users-file.ts'
+import type { MaintenanceResult } from './users-file.ts'
 
 const PASSWORD_BYTES = 12
 
@@ -16,11 +16,11 @@ const PASSWORD_BYTES = 12
 export async function resetPassword(
   users: Users,
   email: string,
-  { clock, isGiven }: { readonly clock: Clock; readonly isGiven: boolean },
-): Promise<MoveResult> {
+  { clock, readsPassword }: { readonly clock: Clock; readonly readsPassword: boolean },
+): Promise<MaintenanceResult> {
   const user = users.getByEmail(normalEmail(email))
   if (user === undefined) return { kind: 'wrong', line: `there is no user with the e-mail ${email}` }
-  const password = isGiven ? await givenPassword() : randomBytes(PASSWORD_BYTES).toString('base64url')
+  const password = readsPassword ? await givenPassword() : randomBytes(PASSWORD_BYTES).toString('base64url')
   const { passwordCharsMin: min, passwordCharsMax: max } = BODY_LIMITS
   if (password.length < min || password.length > max)
     return {
@@ -42,7 +42,7 @@ export async function resetPassword(
   }))
   if (edited.kind !== 'edited')
     return { kind: 'wrong', line: `${email} was changed or deleted meanwhile; try again` }
-  if (!isGiven) process.stdout.write(`${password}\n`)
+  if (!readsPassword) process.stdout.write(`${password}\n`)
   const note = user.disabled ? '; the user is disabled, and an admin has to enable them' : ''
   return {
     kind: 'done',

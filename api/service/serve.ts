@@ -58,7 +58,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
         handOver: handOverOf(settings.profile, process.stdout.isTTY),
       })
     : undefined
-  if (isApi && admin === undefined) tellUnusedAdmin(settings, logger)
+  if (isApi && admin === undefined) logUnusedAdmin(settings, logger)
   const metrics = watchService(engine)
   const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
   const hosts = knownHosts(settings, logger)
@@ -139,7 +139,7 @@ function knownHosts({ profile, host, publicUrl, ota }: Settings, logger: Logger)
   return undefined
 }
 
-interface Inner {
+interface SocketParts {
   readonly http: HttpServer
   readonly metrics: ReturnType<typeof watchService>
   readonly hosts: KnownHosts | undefined
@@ -148,7 +148,7 @@ interface Inner {
 /** Opens `/ws`, and returns a function that closes it. */
 async function openWs(
   { engine, ports, settings, logger, customTypes }: ServeOptions,
-  { http, metrics, hosts }: Inner,
+  { http, metrics, hosts }: SocketParts,
 ): Promise<() => Promise<void>> {
   const sockets = await openSockets({
     engine,
@@ -176,7 +176,7 @@ async function openWs(
 }
 
 /** Warns about admin settings that have no effect: someone who lost the password may expect them to set a new one. */
-function tellUnusedAdmin({ adminEmail, adminPassword }: Settings, logger: Logger): void {
+function logUnusedAdmin({ adminEmail, adminPassword }: Settings, logger: Logger): void {
   if (adminEmail === undefined && adminPassword === undefined) return
   logger.info(
     {},

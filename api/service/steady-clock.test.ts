@@ -10,7 +10,7 @@ function setUp() {
   const clock = steadyClock({
     wall: () => NOW + time.passed + time.offset,
     ticks: () => time.passed,
-    doubted: (_, isBelieved) => doubts.push(isBelieved),
+    onDoubt: (_, isBelieved) => doubts.push(isBelieved),
   })
   const at = (passed: number, offset = time.offset) => {
     time.passed = passed

@@ -12,7 +12,7 @@ import { Millis } from '../../schemas/ids.ts'
 const AHEAD_MS_MAX = 300_000
 const CONFIRMED_MS = 60_000
 /** Two readings that differ by less than this agree with each other. */
-const SAME_MS = 5_000
+const AGREEMENT_MS = 5_000
 
 interface Reading {
   readonly at: number
@@ -23,10 +23,10 @@ export interface SteadyClockOptions {
   readonly wall: () => number
   readonly ticks: () => number
   /** Called when a reading is held back, and with `isBelieved` once it is accepted after all. */
-  readonly doubted: (aheadMs: number, isBelieved: boolean) => void
+  readonly onDoubt: (aheadMs: number, isBelieved: boolean) => void
 }
 
-export function steadyClock({ wall, ticks, doubted }: SteadyClockOptions): Clock {
+export function steadyClock({ wall, ticks, onDoubt }: SteadyClockOptions): Clock {
   let last: Reading = { at: wall(), ticks: ticks() }
   let doubt: Reading | undefined
   const now = () => {
@@ -43,11 +43,11 @@ export function steadyClock({ wall, ticks, doubted }: SteadyClockOptions): Clock
       last = reading
       return Millis(reading.at)
     }
-    if (doubt === undefined || Math.abs(aheadOf(doubt, reading)) > SAME_MS) {
+    if (doubt === undefined || Math.abs(aheadOf(doubt, reading)) > AGREEMENT_MS) {
       doubt = reading
-      doubted(aheadMs, false)
+      onDoubt(aheadMs, false)
     } else if (reading.ticks - doubt.ticks >= CONFIRMED_MS) {
-      doubted(aheadMs, true)
+      onDoubt(aheadMs, true)
       doubt = undefined
       last = reading
       return Millis(reading.at)

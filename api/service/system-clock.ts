@@ -6,7 +6,7 @@ import { steadyClock } from './steady-clock.ts'
 export const systemClock: Clock = steadyClock({
   wall: () => Date.now(),
   ticks: () => performance.now(),
-  doubted: (aheadMs, isBelieved) => {
+  onDoubt: (aheadMs, isBelieved) => {
     const ahead = `the clock of this machine went ahead by ${Math.round(aheadMs / 1000)} s`
     process.emitWarning(
       isBelieved

@@ -15,28 +15,34 @@ const FORMAT = 'fleet-users-1'
 
 const Role = Type.Unsafe<(typeof ROLES)[number]>({ type: 'string', enum: [...ROLES] })
 const Text = Type.String({ minLength: 1 })
-const At = Type.Number({ minimum: 0 })
-const Who = { id: Text, name: Type.String(), role: Role, groups: Type.Array(Type.String()), createdAt: At }
+const Timestamp = Type.Number({ minimum: 0 })
+const ACCOUNT_FIELDS = {
+  id: Text,
+  name: Type.String(),
+  role: Role,
+  groups: Type.Array(Type.String()),
+  createdAt: Timestamp,
+}
 const UsersFile = Type.Object({
   format: Type.Literal(FORMAT),
   madeAt: Text,
   users: Type.Array(
     Type.Object({
-      ...Who,
+      ...ACCOUNT_FIELDS,
       email: Text,
       passwordHash: Text,
       disabled: Type.Boolean(),
-      lastLoginAt: Type.Optional(At),
-      tokensValidFrom: At,
+      lastLoginAt: Type.Optional(Timestamp),
+      tokensValidFrom: Timestamp,
     }),
   ),
   keys: Type.Array(
     Type.Object({
-      ...Who,
+      ...ACCOUNT_FIELDS,
       secretHash: Text,
       createdBy: Text,
-      expiresAt: Type.Optional(At),
-      lastUsedAt: Type.Optional(At),
+      expiresAt: Type.Optional(Timestamp),
+      lastUsedAt: Type.Optional(Timestamp),
     }),
   ),
   /** Missing in files of former releases. */
@@ -45,10 +51,16 @@ const UsersFile = Type.Object({
       Type.Object({
         ...{ id: Text, name: Type.String(), secretHash: Text, deviceType: Text, createdBy: Text },
         ...{ group: Type.Optional(Type.String()), idPattern: Type.Optional(Text) },
-        ...{ needsApproval: Type.Boolean(), devicesMax: At, taken: At, createdAt: At, expiresAt: At },
+        ...{
+          needsApproval: Type.Boolean(),
+          devicesMax: Timestamp,
+          taken: Timestamp,
+          createdAt: Timestamp,
+          expiresAt: Timestamp,
+        },
         claims: Type.Array(
           Type.Object({
-            ...{ deviceId: Text, ip: Type.String(), at: At },
+            ...{ deviceId: Text, ip: Type.String(), at: Timestamp },
             status: Type.Union([Type.Literal('pending'), Type.Literal('approved')]),
           }),
         ),
@@ -59,10 +71,10 @@ const UsersFile = Type.Object({
 type UsersFile = Static<typeof UsersFile>
 
 /** The outcome, with one line for the operator. */
-export type MoveResult = { readonly kind: 'done' | 'wrong'; readonly line: string }
+export type MaintenanceResult = { readonly kind: 'done' | 'wrong'; readonly line: string }
 
 /** A `path` of `-` is standard output. */
-export function backupUsers(users: Users, path: string, clock: Clock): MoveResult {
+export function backupUsers(users: Users, path: string, clock: Clock): MaintenanceResult {
   const all = allOf(users)
   const text = `${JSON.stringify({ format: FORMAT, madeAt: new Date(clock.now()).toISOString(), ...all }, null, 1)}\n`
   try {
@@ -89,7 +101,7 @@ export async function restoreUsers(
   users: Users,
   path: string,
   { clock, isOverwrite }: { readonly clock: Clock; readonly isOverwrite: boolean },
-): Promise<MoveResult> {
+): Promise<MaintenanceResult> {
   const read = readUsersFile(path)
   if (typeof read === 'string') return { kind: 'wrong', line: `${path} ${read}` }
   if (!read.users.some(({ role, disabled }) => role === 'admin' && !disabled))
@@ -108,13 +120,13 @@ export async function restoreUsers(
       kind: 'done',
       line: `restored ${countsOf(all)} from a backup of ${read.madeAt}; everybody has to log in again`,
     }
-  const there = countsOf(allOf(users))
+  const existing = countsOf(allOf(users))
   return {
     kind: 'wrong',
     line:
       replaced === 'full'
         ? `${path} has more users or keys than the service allows`
-        : `the service already has ${there}; pass --overwrite to replace all of them with those of ${path}`,
+        : `the service already has ${existing}; pass --overwrite to replace all of them with those of ${path}`,
   }
 }
 

@@ -23,8 +23,8 @@ const compiled = new Map<Reply, ValidateFunction>()
 
 /** Fails a test whose answer is not what the operations, and therefore the OpenAPI document, declare. */
 export function createConformance(operations: readonly Operation[]) {
-  return (method: string, url: string, told: HttpAnswer): void => {
-    const { status, headers, body, text } = told
+  return (method: string, url: string, answer: HttpAnswer): void => {
+    const { status, headers, body, text } = answer
     const line = `${method} ${url} → ${status}`
     expect(headers['x-request-id'], line).toMatch(/^[\w.:/+=@-]+$/)
     expect(headers['x-content-type-options']).toBe('nosniff')
@@ -47,7 +47,7 @@ export function createConformance(operations: readonly Operation[]) {
     if (operation === undefined || reply === undefined) expect.fail(`${line} is not declared`)
     checkHeaders(line, headers, headersOfSuccess(operation, status))
     if (reply === 'empty') expect(text, line).toBe('')
-    else if (reply !== 'text' && reply !== 'bytes' && !isOther(operation, headers)) check(line, reply, told)
+    else if (reply !== 'text' && reply !== 'bytes' && !isOther(operation, headers)) check(line, reply, answer)
   }
 }
 

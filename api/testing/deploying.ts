@@ -19,22 +19,27 @@ export async function openDeploying(
     send(`POST ${DEPLOYMENTS_PATH}`, { firmware_version: '2.0', target: { type: 'all' }, ...more })
   const read = async (id: unknown) => (await send(`GET ${DEPLOYMENTS_PATH}/${id}`)).body
   /** Advances the time until the deployment satisfies the condition. */
-  const until = async (id: unknown, isSo: (body: Record<string, unknown>) => boolean, stepMs = 1_000) => {
+  const until = async (
+    id: unknown,
+    isReached: (body: Record<string, unknown>) => boolean,
+    stepMs = 1_000,
+  ) => {
     for (let i = 0; i < 2_000; i++) {
       const body = await read(id)
-      if (isSo(body)) return body
+      if (isReached(body)) return body
       harness.clock.at += i % 3 === 0 ? stepMs : 0
       await new Promise((resolve) => setImmediate(resolve))
     }
     throw new Error(`never so: ${JSON.stringify(await read(id))}`)
   }
-  const ends = (id: unknown, stepMs?: number) => until(id, ({ finished_at: at }) => at !== null, stepMs)
+  const untilFinished = (id: unknown, stepMs?: number) =>
+    until(id, ({ finished_at: at }) => at !== null, stepMs)
   const device = (name: string): UpdatingDevice => {
     const found = fleet.find(({ id }) => id === name)
     if (found === undefined) throw new Error(`no ${name}`)
     return found
   }
-  return { ...harness, send, deploy, read, until, ends, fleet, device, firmwareId, token }
+  return { ...harness, send, deploy, read, until, ends: untilFinished, fleet, device, firmwareId, token }
 }
 
 export const many = (count: number, behaviour: Behaviour = 'good') =>

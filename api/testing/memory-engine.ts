@@ -26,7 +26,7 @@ import { TelemetryRepairs } from '../../engine/runtime/repair/telemetry-repairs.
 import { inlineThread } from '../../engine/runtime/runner/thread.ts'
 import type { StandingTime } from '../../engine/testing/standing-time.ts'
 import { type CommandId, type DeviceId, Millis, type UserId } from '../../schemas/ids.ts'
-import { KeptOutbound } from './kept-outbound.ts'
+import { RecordingOutbound } from './recording-outbound.ts'
 
 type Question = Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest
 
@@ -42,7 +42,7 @@ export class MemoryEngine extends LocalEngine {
   readonly telemetry: MemoryTelemetry
   readonly blobs: MemoryBlobs
   readonly users: EditableUsers
-  readonly outbound: KeptOutbound
+  readonly outbound: RecordingOutbound
   readonly repairs: TelemetryRepairs
   /** Audit entries with their outcomes, in the order in which the API passed them to the engine. */
   readonly recorded: AuditEntry[] = []
@@ -62,7 +62,7 @@ export class MemoryEngine extends LocalEngine {
     const broker = new MemoryBroker()
     const telemetry = new MemoryTelemetry()
     const blobs = new MemoryBlobs()
-    const outbound = new KeptOutbound()
+    const outbound = new RecordingOutbound()
     const ports = { clock: time, log, store, users, telemetry, broker, blobs, outbound }
     let ids = 0
     const host: Pick<EngineHost, 'schedule' | 'openThread' | 'newId' | 'warn'> = {
@@ -119,7 +119,7 @@ export class MemoryEngine extends LocalEngine {
   }
 
   /** Sends a message as the device, in a session of its own. Resolves once the device's actor has processed it. */
-  async say(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
+  async publish(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
     const device = await this.connect(deviceId)
     await device.publish(`fleet/${deviceId}/${suffix}`, JSON.stringify(message))
     device.end('disconnect')

@@ -78,7 +78,13 @@ export function openHarness(options: HarnessOptions = {}) {
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
   const done: FinishedRequest[] = []
   const answers = options.answers ?? new MemoryAnswers()
-  const { app, routes, loginTickets, tickets, move } = createHttp({
+  const {
+    app,
+    routes,
+    loginTickets,
+    tickets,
+    setPhase: move,
+  } = createHttp({
     engine,
     users: engine.users,
     blobs: engine.blobs,

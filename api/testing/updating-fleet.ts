@@ -15,11 +15,11 @@ let uploads = 0
 
 export class UpdatingDevice {
   readonly id: DeviceId
-  readonly told: Message[] = []
+  readonly received: Message[] = []
   version: string
   behaviour: Behaviour
   /** Runs while the device installs. */
-  meanwhile: (() => Promise<void>) | undefined
+  whileInstalling: (() => Promise<void>) | undefined
   readonly #harness: Harness
   #session: MemoryDevice | undefined
 
@@ -36,11 +36,11 @@ export class UpdatingDevice {
     session.heard = ({ suffix, payload }) => {
       if (suffix !== 'ota') return
       const message: Message = JSON.parse(Buffer.from(payload).toString())
-      this.told.push(message)
+      this.received.push(message)
       setImmediate(() => void this.#update(message))
     }
     session.subscribe(`fleet/${this.id}/#`)
-    await this.#say('status', { status: 'online', firmware_version: this.version })
+    await this.#publish('status', { status: 'online', firmware_version: this.version })
   }
 
   disconnect(): void {
@@ -50,19 +50,19 @@ export class UpdatingDevice {
 
   /** Sends telemetry. */
   report(fields: object): Promise<void> {
-    return this.#say('telemetry', fields)
+    return this.#publish('telemetry', fields)
   }
 
   async #update(message: Message): Promise<void> {
     const { deployment_id, attempt, action, reports_as: goal } = message
     const report = (status: string, more: object = {}) =>
-      this.#say('ota/status', { deployment_id, attempt, status, ...more })
+      this.#publish('ota/status', { deployment_id, attempt, status, ...more })
     if (action === 'cancel') return
     const behaviour = action === 'rollback' ? 'good' : this.behaviour
     if (behaviour === 'rejects') return report('rejected', { error: { code: 'LOW_BATTERY' } })
     if (goal === this.version) return report('already_installed', { version: this.version })
     for (const status of ['downloading', 'downloaded', 'installing']) await report(status)
-    await this.meanwhile?.()
+    await this.whileInstalling?.()
     if (behaviour === 'fails')
       return report('failed', { error: { code: 'FLASH_ERROR', message: 'bad block' } })
     await report('rebooting')
@@ -72,7 +72,7 @@ export class UpdatingDevice {
     await this.connect()
   }
 
-  async #say(suffix: string, body: object): Promise<void> {
+  async #publish(suffix: string, body: object): Promise<void> {
     await this.#session?.publish(`fleet/${this.id}/${suffix}`, JSON.stringify(body))
   }
 }

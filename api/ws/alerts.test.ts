@@ -65,7 +65,7 @@ test('an alert about the fleet has no device, and is sent to users who may see i
   }
   await addDeviceRule('hot')
   await fleet.report('north', { t: 11 })
-  await fleet.say('south', 'status', { status: 'offline' })
+  await fleet.publish('south', 'status', { status: 'offline' })
   await fleet.settle()
   expect(await namesOf(admin)).toEqual([
     ...['all', 'eu', 'us', 'hot'].map((name) => `alert.fired ${name}`),

@@ -31,7 +31,7 @@ test('entries of the audit and dead letters are sent to admins as REST shows the
   await subscribe(client, 'audit')
   await audit('mqtt.connect', 'north')
   await audit('login')
-  await fleet.sayText('loose', 'status', 'rubbish')
+  await fleet.publishText('loose', 'status', 'rubbish')
   const events = (await eventsOf(client)).slice(0, 3)
   expect(events.map(({ event, device_id }) => [event, device_id])).toEqual([
     ['audit.recorded', 'north'],

@@ -22,8 +22,8 @@ export class Budget {
     return true
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#used -= bytes
-    this.#parent?.give(bytes)
+    this.#parent?.release(bytes)
   }
 }

@@ -4,14 +4,14 @@ import { ROLES, type Role } from '../../schemas/vocabulary.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
 
-const OPERATING = ['admin', 'operator'] as const
+const OPERATORS = ['admin', 'operator'] as const
 
 export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   devices: ROLES,
   telemetry: ROLES,
-  commands: OPERATING,
+  commands: OPERATORS,
   shadows: ROLES,
-  ota: OPERATING,
+  ota: OPERATORS,
   logs: ROLES,
   events: ROLES,
   alerts: ROLES,
@@ -23,6 +23,6 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
 export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events', 'alerts', 'audit'])
 
 /** Checks single events, in addition to the roles of their channel. */
-export function mayHear(event: FeedEvent, role: Role): boolean {
+export function mayReceive(event: FeedEvent, role: Role): boolean {
   return event.kind !== 'timeline' || timelineKinds(role).some((kind) => kind === event.row.kind)
 }

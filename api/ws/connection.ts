@@ -23,7 +23,7 @@ import { Outbox } from './outbox.ts'
 import { refusal, refusalFrame, type SocketRefusal } from './refusal-frame.ts'
 import type { Scope, Subscriber } from './subscription.ts'
 import { Subscriptions, type SubscriptionsHost, type SubscriptionsPorts } from './subscriptions.ts'
-import type { Hello, Wire, WireEvents } from './wire.ts'
+import type { Handshake, Wire, WireEvents } from './wire.ts'
 
 export interface SocketLogger {
   warn(fields: object, text: string): void
@@ -66,19 +66,22 @@ export class Connection implements WireEvents, Subscriber {
   #badFrames = 0
   /** When the frames received so far would have been due at the highest permitted rate. */
   #framesDueAt = 0
-  #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
+  #cachedScope: { readonly round: number; readonly scope: Scope | undefined } = {
+    round: -1,
+    scope: undefined,
+  }
 
-  constructor(wire: Wire, hello: Hello, ports: ConnectionPorts) {
+  constructor(wire: Wire, handshake: Handshake, ports: ConnectionPorts) {
     const { limits } = ports
     this.#wire = wire
     this.#ports = ports
-    this.ip = hello.ip
+    this.ip = handshake.ip
     const budget = new Budget(limits.heldBytesPerSocketMax, ports.heldBudget)
     const onFrozen = () => this.end('tryLater', 'too slow')
     this.outbox = new Outbox({ ...ports, wire, budget, onFrozen })
     this.#login = new Login({
       ...ports,
-      say: (frame) => this.outbox.answer(frame),
+      send: (frame) => this.outbox.answer(frame),
       end: (why, about) => this.#refuseAndEnd(why, about),
     })
     this.#subscriptions = new Subscriptions(this, {
@@ -88,8 +91,9 @@ export class Connection implements WireEvents, Subscriber {
       refuse: (about) => this.#refuse(about),
       refuseAndEnd: (why, about) => this.#refuseAndEnd(why, about),
     })
-    if (hello.token !== undefined) this.#add({ kind: 'frame', frame: { type: 'auth', token: hello.token } })
-    else if (hello.ticket !== undefined) this.#add({ kind: 'ticket', ticket: hello.ticket })
+    if (handshake.token !== undefined)
+      this.#add({ kind: 'frame', frame: { type: 'auth', token: handshake.token } })
+    else if (handshake.ticket !== undefined) this.#add({ kind: 'ticket', ticket: handshake.ticket })
   }
 
   /** The user who is logged in. */
@@ -137,12 +141,12 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   review(changed: ReadonlySet<Caller['id']>): void {
-    this.#login.review(changed)
+    this.#login.recheck(changed)
   }
 
   scopeAt(round: number): Scope | undefined {
-    if (this.#seen.round !== round) this.#seen = { round, scope: this.#scope() }
-    return this.#isClosed ? undefined : this.#seen.scope
+    if (this.#cachedScope.round !== round) this.#cachedScope = { round, scope: this.#scope() }
+    return this.#isClosed ? undefined : this.#cachedScope.scope
   }
 
   scopeNow(): Scope | undefined {
@@ -171,7 +175,7 @@ export class Connection implements WireEvents, Subscriber {
       return
     }
     this.#tasks.push(task)
-    if (!this.#isWorking) void this.#work()
+    if (!this.#isWorking) void this.#processTasks()
   }
 
   #isTooFast(): boolean {
@@ -182,11 +186,11 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   /** Never rejects. */
-  async #work(): Promise<void> {
+  async #processTasks(): Promise<void> {
     this.#isWorking = true
     for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) {
       try {
-        await this.#act(task)
+        await this.#process(task)
       } catch (error) {
         this.#fail(error, task)
       }
@@ -194,7 +198,7 @@ export class Connection implements WireEvents, Subscriber {
     this.#isWorking = false
   }
 
-  async #act(task: Task): Promise<void> {
+  async #process(task: Task): Promise<void> {
     const isLogin = task.kind === 'ticket' || (task.kind === 'frame' && task.frame.type === 'auth')
     if (!isLogin && !this.#login.isOpen) {
       const id = task.kind === 'refused' ? task.id : 'id' in task.frame ? task.frame.id : undefined
@@ -228,7 +232,7 @@ export class Connection implements WireEvents, Subscriber {
         'tooMany',
         refusal('RATE_LIMIT_EXCEEDED', 'this user has too many sockets open; close one'),
       )
-    this.#seen = { round: -1, scope: undefined }
+    this.#cachedScope = { round: -1, scope: undefined }
   }
 
   #scope(): Scope | undefined {
@@ -245,19 +249,20 @@ export class Connection implements WireEvents, Subscriber {
   #fail(error: unknown, task: Task): void {
     if (this.#isClosed) return
     const { logger, id } = this.#ports
-    const about = task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
+    const subscriptionId =
+      task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
     if (error instanceof Fault) {
       logger?.warn(
         { socket: id, ip: this.ip, fault: error.code },
         'a /ws frame was refused: a dependency is unavailable',
       )
-      this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', about))
+      this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', subscriptionId))
     } else {
       logger?.error(
         { socket: id, ip: this.ip, err: error },
         'a /ws frame failed because of a bug in Fleet: please report it with this line',
       )
-      this.#refuse(refusal('INTERNAL', 'tell the operator the request_id', about))
+      this.#refuse(refusal('INTERNAL', 'tell the operator the request_id', subscriptionId))
     }
     if (!this.#login.isOpen) this.end('tryLater', 'try again')
   }

@@ -164,7 +164,7 @@ describe('statistics', () => {
     await fleet.connect('a1')
     await fleet.command('c1', 'c_1')
     await fleet.command('a1', 'c_2')
-    await fleet.say('a1', 'command/ack', { request_id: 'c_2', status: 'failed' })
+    await fleet.publish('a1', 'command/ack', { request_id: 'c_2', status: 'failed' })
     for (let i = 0; i < 2; i++) await look()
     await all.until(() => eventsOf(all, 'fleet.stats').length === 2)
     await some.until(() => eventsOf(some, 'fleet.stats').length === 2)

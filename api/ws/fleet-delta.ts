@@ -13,7 +13,7 @@ export interface DeltaPiece {
   readonly places: readonly number[]
 }
 
-export interface DeltaQuestion {
+export interface DeltaRequest {
   readonly table: FleetTable
   /** Rows that are or were visible. */
   readonly places: readonly number[]
@@ -32,7 +32,7 @@ export function toDeltaPieces({
   fits,
   since,
   devicesMax,
-}: DeltaQuestion): readonly DeltaPiece[] {
+}: DeltaRequest): readonly DeltaPiece[] {
   const byDetail: Record<Detail, number[]> = { whole: [], live: [], seen: [] }
   const removed: number[] = []
   for (const place of places) {
@@ -41,10 +41,10 @@ export function toDeltaPieces({
     else removed.push(place)
   }
   const pieces: DeltaPiece[] = []
-  for (const some of chunks(removed, devicesMax)) pieces.push(toPiece(removalOf(table, some), some))
+  for (const chunk of chunks(removed, devicesMax)) pieces.push(toPiece(removalOf(table, chunk), chunk))
   for (const detail of ['whole', 'live', 'seen'] as const)
-    for (const some of chunks(byDetail[detail], devicesMax))
-      pieces.push(toPiece(deltaOf(table, some, detail), some))
+    for (const chunk of chunks(byDetail[detail], devicesMax))
+      pieces.push(toPiece(deltaOf(table, chunk, detail), chunk))
   return pieces
 }
 

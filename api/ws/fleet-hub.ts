@@ -10,7 +10,7 @@ import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'
 import { toIso } from '../../schemas/ids.ts'
 import { type DeltaPiece, toDeltaPieces } from './fleet-delta.ts'
 import { fleetStats, RateMeter, type Rates } from './fleet-stats.ts'
-import type { FleetLook, FleetSubscription, Sight } from './fleet-subscription.ts'
+import type { FleetSubscription, FleetTick, RowFilter } from './fleet-subscription.ts'
 import { FleetValues } from './fleet-values.ts'
 
 export interface FleetHubPorts {
@@ -74,18 +74,18 @@ export class FleetHub {
     const isStatsDue = now >= this.#statsDueAt
     if (isStatsDue) {
       this.#statsDueAt = nextOn(now, limits.fleetStatsEveryMs)
-      this.#rates = this.#meter.look(table, now)
-      this.#lookAtValues(table)
+      this.#rates = this.#meter.sample(table, now)
+      this.#queryValues(table)
     }
-    const look = this.#look(table)
+    const tick = this.#toTick(table)
     for (const subscription of this.#subscriptions) {
       const scope = subscription.owner.scopeNow()
       if (scope === undefined || !subscription.isReleased) continue
       if (now >= (this.#dueAt.get(subscription) ?? 0)) {
         this.#dueAt.set(subscription, nextOn(now, subscription.throttleMs))
-        subscription.tell(look, scope)
+        subscription.sendChanges(tick, scope)
       }
-      if (isStatsDue) subscription.tellStats(look, scope)
+      if (isStatsDue) subscription.sendStats(tick, scope)
     }
   }
 
@@ -93,31 +93,33 @@ export class FleetHub {
     return [...new Set([...this.#subscriptions].flatMap(({ metrics }) => metrics))]
   }
 
-  #lookAtValues(table: FleetTable): void {
+  #queryValues(table: FleetTable): void {
     const metrics = this.#metrics()
     if (metrics.length === 0) return
-    const wishes = [...this.#subscriptions].filter((subscription) => subscription.metrics.length > 0)
-    const isBroad = wishes.some(({ deviceIds }) => deviceIds === undefined)
-    const deviceIds = isBroad ? undefined : [...new Set(wishes.flatMap((wish) => wish.deviceIds ?? []))]
+    const withMetrics = [...this.#subscriptions].filter((subscription) => subscription.metrics.length > 0)
+    const isBroad = withMetrics.some(({ deviceIds }) => deviceIds === undefined)
+    const deviceIds = isBroad
+      ? undefined
+      : [...new Set(withMetrics.flatMap((subscription) => subscription.deviceIds ?? []))]
     const now = this.#ports.clock.now()
-    this.#values.look(table, { metrics, deviceIds, now }).catch((error: unknown) => {
+    this.#values.query(table, { metrics, deviceIds, now }).catch((error: unknown) => {
       // The next attempt follows in a second.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     })
   }
 
-  #look(table: FleetTable): FleetLook {
+  #toTick(table: FleetTable): FleetTick {
     const { fleet, clock, limits } = this.#ports
     const values = this.#values
     const at = clock.now()
     const orderVersion = fleet.versionBefore(limits.fleetOrderMs)
     const changed = memo((from: number) => table.changedSince(from))
-    const moved = memo((from: number) => table.movedSince(from))
-    const changes = (sight: Sight, from: number) =>
-      changesIn(sight, { table, changed: changed(from), moved: moved(from) })
-    const pieces = (sight: Sight, places: readonly number[], since: number) =>
+    const moves = memo((from: number) => table.movedSince(from))
+    const changes = (rowFilter: RowFilter, from: number) =>
+      changesIn(rowFilter, { table, changed: changed(from), moves: moves(from) })
+    const pieces = (rowFilter: RowFilter, places: readonly number[], since: number) =>
       toDeltaPieces({
-        ...{ table, places, fits: sight.fits, devicesMax: limits.fleetFrameDevicesMax },
+        ...{ table, places, fits: rowFilter.fits, devicesMax: limits.fleetFrameDevicesMax },
         since: Math.min(since, orderVersion),
       })
     const shared = new Map<string, readonly DeltaPiece[]>()
@@ -127,22 +129,24 @@ export class FleetHub {
       ts: toIso(at),
       changes,
       pieces,
-      shared: (sight, from) =>
-        kept(shared, `${from} ${sight.key}`, () => pieces(sight, changes(sight, from), from)),
+      shared: (rowFilter, from) =>
+        getOrCreate(shared, `${from} ${rowFilter.key}`, () =>
+          pieces(rowFilter, changes(rowFilter, from), from),
+        ),
       valuesVersion: () => values.version,
-      changedValues: (sight, metrics, from) =>
-        values.changedSince(metrics, from).filter((place) => isInSight(sight, table, place)),
-      valuePieces: (sight, metrics, places) =>
+      changedValues: (rowFilter, metrics, from) =>
+        values.changedSince(metrics, from).filter((place) => isVisible(rowFilter, table, place)),
+      valuePieces: (rowFilter, metrics, places) =>
         [
           ...chunks(
-            places.filter((place) => isInSight(sight, table, place)),
+            places.filter((place) => isVisible(rowFilter, table, place)),
             limits.fleetFrameDevicesMax,
           ),
-        ].map((some) => valuePiece(table, some, metrics, values)),
-      stats: (sight, scope) =>
-        kept(statistics, `${scope.role} ${sight.key}`, () => {
+        ].map((chunk) => valuePiece(table, chunk, metrics, values)),
+      stats: (rowFilter, scope) =>
+        getOrCreate(statistics, `${scope.role} ${rowFilter.key}`, () => {
           const about = { scope, rates: this.#rates, deploymentsActive: fleet.deploymentsActive(), now: at }
-          return JSON.stringify(fleetStats(table, inSight(sight, table), about))
+          return JSON.stringify(fleetStats(table, visiblePlaces(rowFilter, table), about))
         }),
     }
   }
@@ -154,34 +158,34 @@ function nextOn(now: number, intervalMs: number): number {
 }
 
 function changesIn(
-  { fits }: Sight,
+  { fits }: RowFilter,
   about: {
     readonly table: FleetTable
     readonly changed: readonly number[]
-    readonly moved: ReturnType<FleetTable['movedSince']>
+    readonly moves: ReturnType<FleetTable['movedSince']>
   },
 ): readonly number[] {
-  const { table, changed, moved } = about
+  const { table, changed, moves } = about
   return changed.filter((place) => {
     const row = table.rows[place]
     if (row !== undefined && fits(row, place)) return true
-    return moved.get(place)?.some((before) => fits(before, place)) ?? false
+    return moves.get(place)?.some((before) => fits(before, place)) ?? false
   })
 }
 
-function isInSight({ fits }: Sight, table: FleetTable, place: number): boolean {
+function isVisible({ fits }: RowFilter, table: FleetTable, place: number): boolean {
   const row = table.rows[place]
   return row !== undefined && fits(row, place)
 }
 
-function* inSight(sight: Sight, table: FleetTable): Generator<number> {
-  const { deviceIds } = sight
+function* visiblePlaces(rowFilter: RowFilter, table: FleetTable): Generator<number> {
+  const { deviceIds } = rowFilter
   const named = deviceIds?.flatMap((id) => table.placeOf(id) ?? [])
   if (named !== undefined) {
-    for (const place of named) if (isInSight(sight, table, place)) yield place
+    for (const place of named) if (isVisible(rowFilter, table, place)) yield place
     return
   }
-  for (let place = 0; place < table.size; place++) if (isInSight(sight, table, place)) yield place
+  for (let place = 0; place < table.size; place++) if (isVisible(rowFilter, table, place)) yield place
 }
 
 function valuePiece(
@@ -200,15 +204,15 @@ function valuePiece(
   return { data: JSON.stringify(data), places }
 }
 
-function memo<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>()
-  return (key) => kept(known, key, () => make(key))
+function memo<Key, Value>(create: (key: Key) => Value): (key: Key) => Value {
+  const cache = new Map<Key, Value>()
+  return (key) => getOrCreate(cache, key, () => create(key))
 }
 
-function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const before = known.get(key)
+function getOrCreate<Key, Value>(cache: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const before = cache.get(key)
   if (before !== undefined) return before
-  const value = make()
-  known.set(key, value)
+  const value = create()
+  cache.set(key, value)
   return value
 }

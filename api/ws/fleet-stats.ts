@@ -17,7 +17,7 @@ export class RateMeter {
   #before: { readonly at: number; readonly messages: number; readonly points: number } | undefined
   #rates: Rates = { messagesPerSec: 0, pointsPerSec: 0, lagMs: 0 }
 
-  look(table: FleetTable, at: number): Rates {
+  sample(table: FleetTable, at: number): Rates {
     const { messages, points, lagMs } = table.totals()
     const before = this.#before
     this.#before = { at, messages, points }

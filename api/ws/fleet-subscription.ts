@@ -15,30 +15,34 @@ import type { DeltaPiece } from './fleet-delta.ts'
 import type { Scope, Subscriber } from './subscription.ts'
 
 /** Changes of the table, offered to all subscriptions. Those that see the same rows share their pieces. */
-export interface FleetLook {
+export interface FleetTick {
   readonly table: FleetTable
   readonly ts: string
   /** Changed visible rows after `from`, including those that ceased to be visible. */
-  changes(sight: Sight, from: number): readonly number[]
+  changes(rowFilter: RowFilter, from: number): readonly number[]
   /** The same changes as pieces. */
-  shared(sight: Sight, from: number): readonly DeltaPiece[]
-  pieces(sight: Sight, places: readonly number[], since: number): readonly DeltaPiece[]
+  shared(rowFilter: RowFilter, from: number): readonly DeltaPiece[]
+  pieces(rowFilter: RowFilter, places: readonly number[], since: number): readonly DeltaPiece[]
   valuesVersion(): number
-  changedValues(sight: Sight, metrics: readonly string[], from: number): readonly number[]
-  valuePieces(sight: Sight, metrics: readonly string[], places: readonly number[]): readonly DeltaPiece[]
+  changedValues(rowFilter: RowFilter, metrics: readonly string[], from: number): readonly number[]
+  valuePieces(
+    rowFilter: RowFilter,
+    metrics: readonly string[],
+    places: readonly number[],
+  ): readonly DeltaPiece[]
   /** JSON of `fleet.stats`. */
-  stats(sight: Sight, scope: Scope): string
+  stats(rowFilter: RowFilter, scope: Scope): string
 }
 
 /** What a subscription currently sees. Subscriptions with equal keys see the same. */
-export interface Sight {
+export interface RowFilter {
   readonly key: string
   readonly fits: (row: FleetPlacing, place: number) => boolean
   /** Undefined means all. */
   readonly deviceIds: readonly DeviceId[] | undefined
 }
 
-const LATE_ROWS_AT_ONCE = 20_000
+const DIRTY_ROWS_AT_ONCE = 20_000
 
 export class FleetSubscription {
   readonly id: string
@@ -51,8 +55,8 @@ export class FleetSubscription {
   readonly #filter: SocketFilter
   readonly #rows = new DirtyRows()
   readonly #values = new DirtyRows()
-  #sight: Sight | undefined
-  #toldVersion = 0
+  #rowFilter: RowFilter | undefined
+  #sentVersion = 0
   #valuesVersion = 0
   /** The version at which the client fell behind. */
   #behindSince = 0
@@ -75,25 +79,25 @@ export class FleetSubscription {
 
   /** Starts events: the client has the index as of this version, or will have. */
   release(version: number): void {
-    this.#toldVersion = version
+    this.#sentVersion = version
     this.isReleased = true
   }
 
   /** Sends all pending changes of rows and values to the client. */
-  tell(look: FleetLook, scope: Scope): void {
-    const { table } = look
-    const sight = this.#look(table, scope)
-    if (sight === undefined || !table.reachesBack(this.#toldVersion)) {
-      this.#restart(table.version)
+  sendChanges(tick: FleetTick, scope: Scope): void {
+    const { table } = tick
+    const rowFilter = this.#currentFilter(table, scope)
+    if (rowFilter === undefined || !table.reachesBack(this.#sentVersion)) {
+      this.#requestResync(table.version)
       return
     }
-    this.#tellRows(look, sight)
-    if (this.metrics.length > 0) this.#tellValues(look, sight)
+    this.#sendRows(tick, rowFilter)
+    if (this.metrics.length > 0) this.#sendValues(tick, rowFilter)
   }
 
-  tellStats(look: FleetLook, scope: Scope): void {
-    const sight = this.#look(look.table, scope)
-    if (sight !== undefined) this.#offer('fleet.stats', look.stats(sight, scope), look.ts)
+  sendStats(tick: FleetTick, scope: Scope): void {
+    const rowFilter = this.#currentFilter(tick.table, scope)
+    if (rowFilter !== undefined) this.#offer('fleet.stats', tick.stats(rowFilter, scope), tick.ts)
   }
 
   close(): void {
@@ -101,60 +105,66 @@ export class FleetSubscription {
     this.#values.clear()
   }
 
-  #tellRows(look: FleetLook, sight: Sight): void {
-    const from = this.#toldVersion
-    this.#toldVersion = look.table.version
-    const isLate = this.#rows.count > 0
-    if (!isLate) this.#behindSince = from
-    if (isLate || !this.owner.outbox.hasRoom()) this.#rows.add(look.changes(sight, from))
+  #sendRows(tick: FleetTick, rowFilter: RowFilter): void {
+    const from = this.#sentVersion
+    this.#sentVersion = tick.table.version
+    const isBehind = this.#rows.count > 0
+    if (!isBehind) this.#behindSince = from
+    if (isBehind || !this.owner.outbox.hasRoom()) this.#rows.add(tick.changes(rowFilter, from))
     if (!this.owner.outbox.hasRoom()) return
-    if (!isLate) {
-      this.#send(look.shared(sight, from), { late: this.#rows, ts: look.ts })
+    if (!isBehind) {
+      this.#sendPieces(tick.shared(rowFilter, from), { pending: this.#rows, ts: tick.ts })
       return
     }
-    this.#send(look.pieces(sight, some(this.#rows), this.#behindSince), { late: this.#rows, ts: look.ts })
-    if (this.#rows.count === 0) this.#caughtUp()
+    this.#sendPieces(tick.pieces(rowFilter, firstRows(this.#rows), this.#behindSince), {
+      pending: this.#rows,
+      ts: tick.ts,
+    })
+    if (this.#rows.count === 0) this.#reportConflated()
   }
 
-  #tellValues(look: FleetLook, sight: Sight): void {
-    const changed = look.changedValues(sight, this.metrics, this.#valuesVersion)
-    this.#valuesVersion = look.valuesVersion()
-    const isLate = this.#values.count > 0
-    if (isLate || !this.owner.outbox.hasRoom()) this.#values.add(changed)
+  #sendValues(tick: FleetTick, rowFilter: RowFilter): void {
+    const changed = tick.changedValues(rowFilter, this.metrics, this.#valuesVersion)
+    this.#valuesVersion = tick.valuesVersion()
+    const isBehind = this.#values.count > 0
+    if (isBehind || !this.owner.outbox.hasRoom()) this.#values.add(changed)
     if (!this.owner.outbox.hasRoom()) return
-    const places = isLate ? some(this.#values) : changed
+    const places = isBehind ? firstRows(this.#values) : changed
     if (places.length === 0) return
-    this.#send(look.valuePieces(sight, this.metrics, places), { late: this.#values, ts: look.ts })
+    this.#sendPieces(tick.valuePieces(rowFilter, this.metrics, places), {
+      pending: this.#values,
+      ts: tick.ts,
+    })
   }
 
   /** Pieces that the client has no room for are remembered as dirty rows. */
-  #send(
+  #sendPieces(
     pieces: readonly DeltaPiece[],
-    { late, ts }: { readonly late: DirtyRows; readonly ts: string },
+    { pending, ts }: { readonly pending: DirtyRows; readonly ts: string },
   ): void {
-    const wasLate = late.count > 0
+    const wasBehind = pending.count > 0
     let hasRoom = true
     for (const { data, places } of pieces) {
       hasRoom &&= this.#offer('fleet.delta', data, ts)
-      if (hasRoom) late.remove(places)
-      else if (!wasLate) late.add(places)
+      if (hasRoom) pending.remove(places)
+      else if (!wasBehind) pending.add(places)
     }
   }
 
-  #caughtUp(): void {
+  #reportConflated(): void {
     const dropped = this.#rows.conflated
     if (dropped > 0 && this.owner.outbox.offer(frameText({ type: 'resync', id: this.id, dropped })))
       this.#rows.conflated = 0
   }
 
   /** Tells the client to read the index again. */
-  #restart(version: number): void {
+  #requestResync(version: number): void {
     const dropped = this.#rows.count + this.#rows.conflated
     if (!this.owner.outbox.offer(frameText({ type: 'resync', id: this.id, dropped }))) return
     this.#rows.clear()
     this.#values.clear()
-    this.#sight = undefined
-    this.#toldVersion = version
+    this.#rowFilter = undefined
+    this.#sentVersion = version
     this.#valuesVersion = 0
   }
 
@@ -166,17 +176,17 @@ export class FleetSubscription {
   }
 
   /** Undefined if the user may now see another part of the fleet. */
-  #look(table: FleetTable, scope: Scope): Sight | undefined {
+  #currentFilter(table: FleetTable, scope: Scope): RowFilter | undefined {
     const { group, type, tag } = this.#filter
     const question: FleetQuestion = { group, type, tag, within: scope.groups }
     const key = `${questionKey(question)} ${this.deviceIds?.join() ?? '*'}`
-    if (this.#sight?.key === key) return this.#sight
-    if (this.#sight !== undefined) return undefined
-    this.#sight = { key, fits: this.#judge(question, table), deviceIds: this.deviceIds }
-    return this.#sight
+    if (this.#rowFilter?.key === key) return this.#rowFilter
+    if (this.#rowFilter !== undefined) return undefined
+    this.#rowFilter = { key, fits: this.#matcher(question, table), deviceIds: this.deviceIds }
+    return this.#rowFilter
   }
 
-  #judge(question: FleetQuestion, table: FleetTable): Sight['fits'] {
+  #matcher(question: FleetQuestion, table: FleetTable): RowFilter['fits'] {
     const fits = fleetJudge(question)
     const { deviceIds } = this
     if (deviceIds === undefined) return fits
@@ -189,11 +199,11 @@ export class FleetSubscription {
 }
 
 /** At most as many rows as a client may take at once. The rest waits for the next round. */
-function some(rows: DirtyRows): readonly number[] {
+function firstRows(rows: DirtyRows): readonly number[] {
   const places: number[] = []
   for (const place of rows) {
     places.push(place)
-    if (places.length >= LATE_ROWS_AT_ONCE) break
+    if (places.length >= DIRTY_ROWS_AT_ONCE) break
   }
   return places
 }

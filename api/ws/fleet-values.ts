@@ -20,7 +20,7 @@ export class FleetValues {
   #columns = new Map<string, Column>()
   #heardAfter = 0
   #version = 0
-  #isLooking = false
+  #isQuerying = false
 
   constructor(fleet: Pick<FleetPort, 'latest'>) {
     this.#fleet = fleet
@@ -31,18 +31,18 @@ export class FleetValues {
   }
 
   /** Queries these metrics on these devices; undefined means all. Does nothing while another query is running. */
-  async look(
+  async query(
     table: FleetTable,
-    wish: {
+    query: {
       readonly metrics: readonly string[]
       readonly deviceIds: readonly DeviceId[] | undefined
       readonly now: number
     },
   ): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+    if (this.#isQuerying) return
+    this.#isQuerying = true
     try {
-      const { metrics, deviceIds, now } = wish
+      const { metrics, deviceIds, now } = query
       const isNew = metrics.some((metric) => !this.#columns.has(metric))
       for (const metric of this.#columns.keys()) if (!metrics.includes(metric)) this.#columns.delete(metric)
       // Named devices are few, and others may have been named before.
@@ -56,12 +56,12 @@ export class FleetValues {
           const column = this.#columnOf(metric)
           id.forEach((deviceId, i) => {
             const place = table.placeOf(deviceId)
-            if (place !== undefined) put(column, place, values[m]?.[i] ?? null, version)
+            if (place !== undefined) setValue(column, place, values[m]?.[i] ?? null, version)
           })
         })
       this.#version = version
     } finally {
-      this.#isLooking = false
+      this.#isQuerying = false
     }
   }
 
@@ -88,7 +88,7 @@ export class FleetValues {
   }
 }
 
-function put({ values, versions }: Column, place: number, value: Json, version: number): void {
+function setValue({ values, versions }: Column, place: number, value: Json, version: number): void {
   while (values.length <= place) {
     values.push(null)
     versions.push(0)

@@ -24,7 +24,7 @@ async function subscribe(client: RawClient, frame: Record<string, unknown>): Pro
 }
 
 const line = (name: string, ...messages: readonly string[]) =>
-  fleet.say(name, 'log', ...messages.map((message) => ({ level: 'warn', message })))
+  fleet.publish(name, 'log', ...messages.map((message) => ({ level: 'warn', message })))
 const turn = (name: string, status: string) => fleet.edit(name, { status })
 
 describe('the channel logs', () => {
@@ -126,15 +126,15 @@ test('the engine is not asked for events that nobody subscribed to', async () =>
   const nobody = { all: false, devices: new Set() }
   await subscribe(client, { id: 'l', channel: 'logs', filter: { device_id: 'north' } })
   const north = { all: false, devices: new Set(['north']) }
-  expect(fleet.wishes.at(-1)).toEqual({ telemetry: nobody, timeline: nobody, log: north })
+  expect(fleet.wanted.at(-1)).toEqual({ telemetry: nobody, timeline: nobody, log: north })
   await subscribe(client, { id: 'e', channel: 'events' })
-  expect(fleet.wishes.at(-1)).toEqual({
+  expect(fleet.wanted.at(-1)).toEqual({
     telemetry: nobody,
     timeline: { all: true, devices: new Set() },
     log: north,
   })
   client.send({ type: 'unsubscribe', id: 'l' })
-  await expect.poll(() => fleet.wishes.at(-1)?.log).toEqual(nobody)
+  await expect.poll(() => fleet.wanted.at(-1)?.log).toEqual(nobody)
 })
 
 describe('a snapshot', () => {

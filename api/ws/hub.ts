@@ -7,7 +7,7 @@ import type { DeploymentEvent, Deployments } from '../../engine/ports/deployment
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
-import { CHANNEL_ROLES, mayHear } from './channels.ts'
+import { CHANNEL_ROLES, mayReceive } from './channels.ts'
 import { CHANNEL_OF, deploymentNotice, type Notice, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
@@ -51,14 +51,14 @@ export class Hub {
   }
   readonly #stopListening: () => void
   #round = 0
-  #wish: Promise<void> | undefined
+  #wantedUpdate: Promise<void> | undefined
 
   constructor(feed: Feed, settings: NoticeSettings, deployments: Pick<Deployments, 'listen'>) {
     this.#feed = feed
     this.#settings = settings
     const stops = [
-      feed.listen((events) => this.#tell(events)),
-      deployments.listen((event) => this.#tellDeployment(event)),
+      feed.listen((events) => this.#publish(events)),
+      deployments.listen((event) => this.#publishDeployment(event)),
     ]
     this.#stopListening = () => {
       for (const stop of stops) stop()
@@ -75,7 +75,7 @@ export class Hub {
       const same = audience.byDevice.get(subscription.deviceId) ?? new Set()
       audience.byDevice.set(subscription.deviceId, same.add(subscription))
     }
-    if (WANTED.has(kind)) await this.#wishSoon()
+    if (WANTED.has(kind)) await this.#updateWantedSoon()
   }
 
   remove(subscription: Subscription): void {
@@ -88,68 +88,68 @@ export class Hub {
     same?.delete(subscription)
     if (deviceId !== undefined && same?.size === 0) audience.byDevice.delete(deviceId)
     // Asking for too much for a moment costs little and loses nothing.
-    if (WANTED.has(kind)) void this.#wishSoon()
+    if (WANTED.has(kind)) void this.#updateWantedSoon()
   }
 
   close(): void {
     this.#stopListening()
-    const nobody = { all: false, devices: new Set<never>() }
-    this.#feed.want({ telemetry: nobody, timeline: nobody, log: nobody })
+    const nothing = { all: false, devices: new Set<never>() }
+    this.#feed.want({ telemetry: nothing, timeline: nothing, log: nothing })
   }
 
-  #tell(events: readonly FeedEvent[]): void {
+  #publish(events: readonly FeedEvent[]): void {
     this.#round += 1
-    const touched = new Set<Subscriber>()
+    const receivers = new Set<Subscriber>()
     for (const event of events) {
       const shared = new SharedEvent(event, this.#settings)
       const { byDevice, broad } = this.#audiences[audienceOf(event.kind)]
       const own = byDevice.get(shared.deviceId)
-      if (own !== undefined) this.#offer(shared, own, touched)
-      if (broad.size > 0) this.#offer(shared, broad, touched)
+      if (own !== undefined) this.#offer(shared, own, receivers)
+      if (broad.size > 0) this.#offer(shared, broad, receivers)
     }
-    for (const subscriber of touched) subscriber.outbox.flush()
+    for (const subscriber of receivers) subscriber.outbox.flush()
   }
 
   /** Sends the event to users who may see the whole deployment and have not subscribed to a single device. */
-  #tellDeployment(event: DeploymentEvent): void {
+  #publishDeployment(event: DeploymentEvent): void {
     this.#round += 1
-    const touched = new Set<Subscriber>()
+    const receivers = new Set<Subscriber>()
     let notice: Notice | undefined
     for (const subscription of this.#audiences.job.broad) {
       if (!subscription.fitsDeployment(event.deployment)) continue
       if (!subscription.owner.maySeeAll(event.deployment.groups, 'ota')) continue
       notice ??= deploymentNotice(event)
-      subscription.take(notice)
-      touched.add(subscription.owner)
+      subscription.deliver(notice)
+      receivers.add(subscription.owner)
     }
-    for (const subscriber of touched) subscriber.outbox.flush()
+    for (const subscriber of receivers) subscriber.outbox.flush()
   }
 
-  #offer(shared: SharedEvent, subscriptions: ReadonlySet<Subscription>, touched: Set<Subscriber>): void {
+  #offer(shared: SharedEvent, subscriptions: ReadonlySet<Subscription>, receivers: Set<Subscriber>): void {
     for (const subscription of subscriptions) {
       const scope = subscription.owner.scopeAt(this.#round)
       if (scope === undefined || !isInScope(shared.facts?.group, scope.groups)) continue
       if (!CHANNEL_ROLES[subscription.channel].includes(scope.role)) continue
-      if (!mayHear(shared.event, scope.role)) continue
+      if (!mayReceive(shared.event, scope.role)) continue
       if (!subscription.fits(shared.facts) || !subscription.fitsEvent(shared.event)) continue
       const notice = shared.notice(subscription.selection)
       if (notice === undefined) continue
-      subscription.take(notice)
-      touched.add(subscription.owner)
+      subscription.deliver(notice)
+      receivers.add(subscription.owner)
     }
   }
 
   /** Thousands of subscriptions may come and go at once. The feed is updated once per turn of the event loop. */
-  #wishSoon(): Promise<void> {
-    this.#wish ??= new Promise((resolve) => {
+  #updateWantedSoon(): Promise<void> {
+    this.#wantedUpdate ??= new Promise((resolve) => {
       setImmediate(() => {
-        this.#wish = undefined
+        this.#wantedUpdate = undefined
         const { telemetry, timeline, log } = this.#audiences
-        this.#feed.want({ telemetry: wantOf(telemetry), timeline: wantOf(timeline), log: wantOf(log) })
+        this.#feed.want({ telemetry: toWant(telemetry), timeline: toWant(timeline), log: toWant(log) })
         resolve()
       })
     })
-    return this.#wish
+    return this.#wantedUpdate
   }
 }
 
@@ -162,6 +162,6 @@ function audienceOf(kind: FeedEvent['kind']): Kind {
   return kind === 'dead_letter' ? 'audit' : kind
 }
 
-function wantOf({ broad, byDevice }: Audience): Want {
+function toWant({ broad, byDevice }: Audience): Want {
   return { all: broad.size > 0, devices: new Set(byDevice.keys()) }
 }

@@ -17,7 +17,7 @@ export interface LoginPorts {
   readonly limits: {
     readonly [Name in keyof Pick<typeof API_LIMITS, 'authTimeoutMs' | 'tokenWarningMs'>]: number
   }
-  readonly say: (frame: string) => void
+  readonly send: (frame: string) => void
   readonly end: (why: CloseReason, about: SocketRefusal) => void
 }
 
@@ -62,7 +62,7 @@ export class Login {
     this.#holder = answer
     const { id, email = null, name, role } = user
     const expires = expiresAt === undefined ? null : toIso(expiresAt)
-    this.#ports.say(frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: expires }))
+    this.#ports.send(frameText({ type: 'auth_ok', user: { id, email, name, role }, expires_at: expires }))
     this.#stopTimer()
     if (expiresAt !== undefined) this.#awaitExpiry(expiresAt)
   }
@@ -78,7 +78,7 @@ export class Login {
   }
 
   /** Closes the socket at once if its user is among the changed ones and the token has become void. */
-  review(changed: ReadonlySet<Caller['id']>): void {
+  recheck(changed: ReadonlySet<Caller['id']>): void {
     if (this.#holder !== undefined && changed.has(this.#holder.user.id)) this.user()
   }
 
@@ -88,7 +88,7 @@ export class Login {
   }
 
   #awaitExpiry(expiresAt: Millis): void {
-    const { clock, schedule, limits, say, end } = this.#ports
+    const { clock, schedule, limits, send, end } = this.#ports
     const untilWarningMs = expiresAt - clock.now() - limits.tokenWarningMs
     if (untilWarningMs > TIMER_MS_MAX) {
       this.#stopTimer = schedule.after(TIMER_MS_MAX, () => this.#awaitExpiry(expiresAt))
@@ -96,7 +96,7 @@ export class Login {
     }
     this.#stopTimer = schedule.after(untilWarningMs, () => {
       const leftMs = Math.max(0, expiresAt - clock.now())
-      if (leftMs > 0) say(frameText({ type: 'token_expiring', in: Math.ceil(leftMs / 1000) }))
+      if (leftMs > 0) send(frameText({ type: 'token_expiring', in: Math.ceil(leftMs / 1000) }))
       this.#stopTimer = schedule.after(leftMs, () => end('unauthenticated', refusal('TOKEN_EXPIRED')))
     })
   }

@@ -14,7 +14,7 @@ import type { ChannelName } from '../../schemas/ws.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { channelNewsBody } from '../bodies/channel-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
-import { letterBody } from '../bodies/dead-letter-body.ts'
+import { deadLetterBody } from '../bodies/dead-letter-body.ts'
 import { deploymentEventBody } from '../bodies/deployment-body.ts'
 import { deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
@@ -169,7 +169,7 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
     case 'audit':
       return event.row.body
     case 'dead_letter':
-      return JSON.stringify(letterBody(event.letter))
+      return JSON.stringify(deadLetterBody(event.letter))
     default:
       return unreachable(event)
   }

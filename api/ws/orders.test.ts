@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 const acknowledge = (request_id: string, ...steps: readonly JsonObject[]) =>
-  fleet.say('north', 'command/ack', ...steps.map((step) => ({ request_id, ...step })))
+  fleet.publish('north', 'command/ack', ...steps.map((step) => ({ request_id, ...step })))
 
 const dataOf = (events: readonly ReceivedFrame[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))

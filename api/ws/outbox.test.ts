@@ -4,7 +4,7 @@ import { Micros } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
-import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
+import { HELD_COST_BYTES, Outbox, type Recipient } from './outbox.ts'
 import { openTally } from './tally.ts'
 import { id, START } from './testing/socket-service.ts'
 import type { Wire } from './wire.ts'
@@ -50,7 +50,7 @@ function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = API_LIMITS.he
 }
 
 const hidden = new Set<string>()
-const to: Addressee = {
+const to: Recipient = {
   id: 's1',
   frameOf: ({ deviceId, fields }) => `${deviceId} ${JSON.stringify(fields)}`,
   maySee: ({ deviceId }) => !hidden.has(deviceId ?? ''),
@@ -198,7 +198,7 @@ describe('the outbox of a full wire', () => {
     outbox.push(to, notice('a', { n: 1 }))
     outbox.push({ ...to, id: 's2' }, notice('a', { n: 1 }))
     outbox.flush()
-    outbox.forget(to)
+    outbox.remove(to)
     outbox.answer('one')
     expect(budget.used).toBeGreaterThan(0)
     outbox.close()

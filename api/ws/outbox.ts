@@ -12,7 +12,7 @@ import type { Tally } from './tally.ts'
 import type { Wire } from './wire.ts'
 
 /** A subscription. It numbers its events, and puts its id into their frames. */
-export interface Addressee {
+export interface Recipient {
   readonly id: string
   /** The frame of the next event. */
   frameOf(notice: Notice): string
@@ -20,7 +20,7 @@ export interface Addressee {
   maySee(notice: Notice): boolean
 }
 
-interface HeldNotices {
+interface Backlog {
   /** Keyed by subject. A notice without a subject is its own key. */
   readonly held: Map<string | Notice, Notice>
   dropped: number
@@ -40,13 +40,13 @@ export interface OutboxPorts {
 export const HELD_COST_BYTES = 128
 /** Fractions of its limit at which a wire counts as full, and at which it accepts frames again. */
 const FULL = 1
-const ROOMY = 0.5
+const LOW_WATER = 0.5
 
 export class Outbox {
   readonly #ports: OutboxPorts
-  #queue: { readonly to: Addressee; readonly notice: Notice }[] = []
+  #queue: { readonly recipient: Recipient; readonly notice: Notice }[] = []
   #answers: string[] = []
-  readonly #behind = new Map<Addressee, HeldNotices>()
+  readonly #backlogs = new Map<Recipient, Backlog>()
   #slow = false
   #closed = false
   #stopWatch: (() => void) | undefined
@@ -76,25 +76,25 @@ export class Outbox {
   }
 
   /** Adds a notice, which is sent by the next flush. */
-  push(to: Addressee, notice: Notice): void {
-    if (!this.#closed) this.#queue.push({ to, notice })
+  push(recipient: Recipient, notice: Notice): void {
+    if (!this.#closed) this.#queue.push({ recipient, notice })
   }
 
   /** Counts an event of this subscription that is left out. The client will be told the number. */
-  miss(to: Addressee): void {
+  countMissed(recipient: Recipient): void {
     if (this.#closed) return
     this.#ports.tally.dropped += 1
-    this.#behindOf(to).dropped += 1
+    this.#backlogOf(recipient).dropped += 1
   }
 
   flush(): void {
-    if (this.#closed || (this.#queue.length === 0 && (this.#slow || this.#behind.size === 0))) return
+    if (this.#closed || (this.#queue.length === 0 && (this.#slow || this.#backlogs.size === 0))) return
     const queue = this.#queue
     this.#queue = []
     this.#ports.wire.cork(() => {
-      for (const { to, notice } of queue) {
-        if (this.#isFull()) this.#hold(to, notice)
-        else this.#send(to.frameOf(notice))
+      for (const { recipient, notice } of queue) {
+        if (this.#isFull()) this.#hold(recipient, notice)
+        else this.#send(recipient.frameOf(notice))
       }
       if (!this.#slow) this.#catchUp()
     })
@@ -102,22 +102,22 @@ export class Outbox {
 
   /** Called when the client has taken bytes. */
   resume(): void {
-    if (!this.#slow || this.#closed || this.#ports.wire.pressure() > ROOMY) return
+    if (!this.#slow || this.#closed || this.#ports.wire.pressure() > LOW_WATER) return
     this.#ports.wire.cork(() => {
       if (this.#sendAnswers() && this.#catchUp()) this.#setSlow(false)
     })
   }
 
-  forget(to: Addressee): void {
-    this.#queue = this.#queue.filter((item) => item.to !== to)
-    for (const notice of this.#behind.get(to)?.held.values() ?? []) this.#release(notice)
-    this.#behind.delete(to)
+  remove(recipient: Recipient): void {
+    this.#queue = this.#queue.filter((item) => item.recipient !== recipient)
+    for (const notice of this.#backlogs.get(recipient)?.held.values() ?? []) this.#release(notice)
+    this.#backlogs.delete(recipient)
   }
 
   close(): void {
     this.#closed = true
-    for (const to of [...this.#behind.keys()]) this.forget(to)
-    for (const frame of this.#answers) this.#ports.budget.give(frame.length + HELD_COST_BYTES)
+    for (const recipient of [...this.#backlogs.keys()]) this.remove(recipient)
+    for (const frame of this.#answers) this.#ports.budget.release(frame.length + HELD_COST_BYTES)
     this.#answers = []
     this.#queue = []
     this.#setSlow(false)
@@ -133,45 +133,45 @@ export class Outbox {
     this.#ports.wire.send(frame)
   }
 
-  #hold(to: Addressee, notice: Notice): void {
-    const behind = this.#behindOf(to)
+  #hold(recipient: Recipient, notice: Notice): void {
+    const backlog = this.#backlogOf(recipient)
     const subject = subjectOf(notice)
     if (subject === undefined) {
-      this.#append(behind, notice)
+      this.#append(backlog, notice)
       return
     }
-    const held = behind.held.get(subject)
+    const held = backlog.held.get(subject)
     const latest = held === undefined ? notice : toLatest(held, notice)
     if (held !== undefined) {
-      behind.held.delete(subject)
-      behind.dropped += 1
+      backlog.held.delete(subject)
+      backlog.dropped += 1
       this.#release(held)
     }
     if (this.#ports.budget.take(costOf(latest))) {
-      behind.held.set(subject, latest)
+      backlog.held.set(subject, latest)
       if (held !== undefined) this.#ports.tally.conflated += 1
     } else {
-      behind.dropped += 1
+      backlog.dropped += 1
       this.#ports.tally.dropped += 1
     }
   }
 
   /** Appends a notice, and drops the oldest ones if there are too many. */
-  #append(behind: HeldNotices, notice: Notice): void {
+  #append(backlog: Backlog, notice: Notice): void {
     const { budget, tally, limits } = this.#ports
-    const take = () => behind.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
+    const take = () => backlog.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
     let isTaken = take()
-    for (const oldest of behind.held.values()) {
+    for (const oldest of backlog.held.values()) {
       if (isTaken) break
-      behind.held.delete(oldest)
+      backlog.held.delete(oldest)
       this.#release(oldest)
-      behind.dropped += 1
+      backlog.dropped += 1
       tally.dropped += 1
       isTaken = take()
     }
-    if (isTaken) behind.held.set(notice, notice)
+    if (isTaken) backlog.held.set(notice, notice)
     else {
-      behind.dropped += 1
+      backlog.dropped += 1
       tally.dropped += 1
     }
   }
@@ -180,7 +180,7 @@ export class Outbox {
     while (this.#answers.length > 0) {
       if (this.#ports.wire.pressure() > FULL) return false
       const frame = this.#answers.shift() ?? ''
-      this.#ports.budget.give(frame.length + HELD_COST_BYTES)
+      this.#ports.budget.release(frame.length + HELD_COST_BYTES)
       this.#send(frame)
     }
     return true
@@ -188,29 +188,29 @@ export class Outbox {
 
   /** Sends held notices, then the count of missed ones (O3). Returns false if the wire fills up before the end. */
   #catchUp(): boolean {
-    for (const [to, behind] of this.#behind) {
-      for (const [subject, notice] of behind.held) {
+    for (const [recipient, backlog] of this.#backlogs) {
+      for (const [subject, notice] of backlog.held) {
         if (this.#ports.wire.pressure() > FULL) return false
-        behind.held.delete(subject)
+        backlog.held.delete(subject)
         this.#release(notice)
-        if (to.maySee(notice)) this.#send(to.frameOf(notice))
+        if (recipient.maySee(notice)) this.#send(recipient.frameOf(notice))
       }
-      this.#behind.delete(to)
-      const { dropped } = behind
-      if (dropped > 0) this.#send(JSON.stringify({ type: 'resync', id: to.id, dropped }))
+      this.#backlogs.delete(recipient)
+      const { dropped } = backlog
+      if (dropped > 0) this.#send(JSON.stringify({ type: 'resync', id: recipient.id, dropped }))
     }
     return true
   }
 
   #release(notice: Notice): void {
-    this.#ports.budget.give(costOf(notice))
+    this.#ports.budget.release(costOf(notice))
   }
 
-  #behindOf(to: Addressee): HeldNotices {
-    const known = this.#behind.get(to)
+  #backlogOf(recipient: Recipient): Backlog {
+    const known = this.#backlogs.get(recipient)
     if (known !== undefined) return known
-    const fresh: HeldNotices = { held: new Map(), dropped: 0 }
-    this.#behind.set(to, fresh)
+    const fresh: Backlog = { held: new Map(), dropped: 0 }
+    this.#backlogs.set(recipient, fresh)
     return fresh
   }
 

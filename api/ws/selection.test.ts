@@ -66,10 +66,10 @@ describe('choosing metrics', () => {
   })
 
   test('looks names up without iterating over them', () => {
-    const { above } = toSelection(['a.b'])
+    const { prefixes: above } = toSelection(['a.b'])
     const names = new LookedUpNames(Array.from({ length: 100 }, (_, i) => `another.longer.name.${i}`))
     const data = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`some.longer.field.name.${i}`, i]))
-    expect(select(data, { names, above })).toBeUndefined()
+    expect(select(data, { names, prefixes: above })).toBeUndefined()
     expect(names.lookups).toBeGreaterThanOrEqual(900)
   })
 })

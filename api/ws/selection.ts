@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
 export interface Selection {
   readonly names: ReadonlySet<string>
   /** All dotted prefixes of the names: fields there contain selected ones. */
-  readonly above: ReadonlySet<string>
+  readonly prefixes: ReadonlySet<string>
 }
 
 interface SharedSelection {
@@ -54,11 +54,11 @@ export class Selections {
 }
 
 export function toSelection(names: readonly string[]): Selection {
-  return { names: new Set(names), above: new Set(names.flatMap(placesAbove)) }
+  return { names: new Set(names), prefixes: new Set(names.flatMap(prefixesOf)) }
 }
 
 /** The prefixes of a path: `a` and `a.b` for `a.b.c`. */
-function placesAbove(path: string): readonly string[] {
+function prefixesOf(path: string): readonly string[] {
   const places: string[] = []
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
     places.push(path.slice(0, dot))
@@ -109,7 +109,7 @@ function isChosen(path: string, { names }: Selection, from: number): boolean {
 }
 
 function selectBelow(value: Json, selection: Selection, path: string): JsonObject | undefined {
-  return isObject(value) && selection.above.has(path) ? select(value, selection, `${path}.`) : undefined
+  return isObject(value) && selection.prefixes.has(path) ? select(value, selection, `${path}.`) : undefined
 }
 
 /** Stores a field named `__proto__` as an ordinary field. */

@@ -1,6 +1,6 @@
 // Builds the text of one snapshot frame.
 
-interface Whole {
+interface PageTotals {
   /** Number of items on all pages. Undefined if they were not counted. */
   readonly total: number | undefined
   readonly isMore: boolean
@@ -9,15 +9,15 @@ interface Whole {
 /** The items of one snapshot frame, up to a limit in bytes. */
 export class Page {
   readonly #id: string
-  readonly #of: Whole
+  readonly #totals: PageTotals
   readonly #bytesMax: number
   readonly #items: string[] = []
   #bytes = 0
   isFull = false
 
-  constructor(id: string, of: Whole, limits: { readonly snapshotBytesMax: number }) {
+  constructor(id: string, totals: PageTotals, limits: { readonly snapshotBytesMax: number }) {
     this.#id = id
-    this.#of = of
+    this.#totals = totals
     this.#bytesMax = limits.snapshotBytesMax
   }
 
@@ -30,7 +30,7 @@ export class Page {
   }
 
   close(): string {
-    const { total, isMore } = this.#of
+    const { total, isMore } = this.#totals
     const head = `{"type":"snapshot","id":${JSON.stringify(this.#id)},"data":[${this.#items.join(',')}]`
     const count = total === undefined ? '' : `,"total":${total}`
     return `${head}${count},"truncated":${this.isFull || isMore}}`

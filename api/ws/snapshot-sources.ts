@@ -27,7 +27,7 @@ export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
 }
 
 /** A subscription that requests a snapshot. */
-export interface Call {
+export interface SnapshotCall {
   readonly subscription: Subscription
   readonly scope: Scope
   readonly ports: SnapshotPorts
@@ -35,16 +35,16 @@ export interface Call {
 
 /** How a channel shows a device in its snapshot. */
 export interface Source<State> {
-  ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
+  read(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
   /** The items for the frame. Undefined if the device is left out after all. */
   items(device: DeviceRecord, state: State): readonly object[] | undefined
   /** Whether the snapshot already shows this notice. */
   isShown(notice: Notice, shown: State): boolean
 }
 
-export function devicesSource({ subscription, scope, ports }: Call): Source<DeviceView> {
+export function devicesSource({ subscription, scope, ports }: SnapshotCall): Source<DeviceView> {
   return {
-    ask: (devices) => ports.engine.views(devices.map(({ id }) => id)),
+    read: (devices) => ports.engine.views(devices.map(({ id }) => id)),
     items(_, view) {
       // State may have changed during the wait: the device may no longer match the filter or the scope.
       const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
@@ -54,9 +54,9 @@ export function devicesSource({ subscription, scope, ports }: Call): Source<Devi
   }
 }
 
-export function telemetrySource({ subscription: { selection }, ports }: Call): Source<Snapshot> {
+export function telemetrySource({ subscription: { selection }, ports }: SnapshotCall): Source<Snapshot> {
   return {
-    async ask(devices) {
+    async read(devices) {
       const snapshots = await Promise.all(devices.map(({ id }) => ports.engine.snapshot(id)))
       return snapshots.map((snapshot) => {
         if (snapshot === undefined || selection === undefined) return snapshot
@@ -71,18 +71,18 @@ export function telemetrySource({ subscription: { selection }, ports }: Call): S
   }
 }
 
-export function shadowsSource({ ports }: Call): Source<Shadow> {
+export function shadowsSource({ ports }: SnapshotCall): Source<Shadow> {
   return {
-    ask: (devices) => Promise.all(devices.map(({ id }) => ports.engine.shadow(id))),
+    read: (devices) => Promise.all(devices.map(({ id }) => ports.engine.shadow(id))),
     items: ({ id }, shadow) => [toDocument(id, shadow)],
     isShown: ({ event }, shown) => event.kind === 'shadow' && event.change.version <= shown.version,
   }
 }
 
 /** The unfinished commands. */
-export function commandsSource({ ports }: Call): Source<readonly Command[]> {
+export function commandsSource({ ports }: SnapshotCall): Source<readonly Command[]> {
   return {
-    async ask(devices) {
+    async read(devices) {
       const all = await Promise.all(devices.map(({ id }) => ports.engine.commands(id)))
       return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
     },

@@ -14,9 +14,9 @@ import { eventBody, logBody } from '../bodies/history-body.ts'
 import type { Notice } from './notice.ts'
 import { Page } from './snapshot-page.ts'
 import {
-  type Call,
   commandsSource,
   devicesSource,
+  type SnapshotCall,
   type SnapshotPorts,
   type Source,
   shadowsSource,
@@ -35,7 +35,7 @@ export interface OpenedSnapshot {
 }
 
 /** Devices queried at once: enough to fill a batch, few enough to leave room for others. */
-const ASKED_AT_ONCE = 100
+const DEVICES_AT_ONCE = 100
 
 export async function openSnapshot(
   subscription: Subscription,
@@ -68,15 +68,15 @@ export async function openSnapshot(
 }
 
 async function openFrom<State>(
-  { subscription, scope, ports }: Call,
-  { ask, items, isShown }: Source<State>,
+  { subscription, scope, ports }: SnapshotCall,
+  { read, items, isShown }: Source<State>,
 ): Promise<OpenedSnapshot> {
   const { devices, total } = listDevices(subscription, scope, ports)
   const page = new Page(subscription.id, { total, isMore: devices.length < total }, ports.limits)
   const shown = new Map<DeviceId, State>()
-  for (const some of chunks(devices, ASKED_AT_ONCE)) {
-    const states = await ask(some)
-    for (const [index, device] of some.entries()) {
+  for (const batch of chunks(devices, DEVICES_AT_ONCE)) {
+    const states = await read(batch)
+    for (const [index, device] of batch.entries()) {
       const state = states[index]
       const found = state === undefined ? undefined : items(device, state)
       if (state === undefined || found === undefined) continue
@@ -89,7 +89,7 @@ async function openFrom<State>(
 }
 
 /** The newest entries, newest first. Entries of about the last second may still be on their way into the history. */
-async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<OpenedSnapshot> {
+async function openHistory(call: SnapshotCall, kinds: readonly HistoryKind[]): Promise<OpenedSnapshot> {
   const { subscription, ports } = call
   const { limits } = ports
   const { rows, isMore } = await newestRows(call, kinds)
@@ -107,7 +107,7 @@ async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<O
   return { frame: page.close(), devices, isShown }
 }
 
-async function newestRows({ subscription, scope, ports }: Call, kinds: readonly HistoryKind[]) {
+async function newestRows({ subscription, scope, ports }: SnapshotCall, kinds: readonly HistoryKind[]) {
   const { engine, limits } = ports
   const limit = limits.snapshotEntriesMax
   const { deviceId, filter } = subscription
@@ -123,7 +123,7 @@ async function newestRows({ subscription, scope, ports }: Call, kinds: readonly 
 }
 
 /** The newest entries of the audit, newest first. */
-async function openAudit({ subscription, ports }: Call): Promise<OpenedSnapshot> {
+async function openAudit({ subscription, ports }: SnapshotCall): Promise<OpenedSnapshot> {
   const { engine, limits } = ports
   const { deviceId } = subscription
   const limit = limits.snapshotEntriesMax
@@ -143,7 +143,7 @@ async function openAudit({ subscription, ports }: Call): Promise<OpenedSnapshot>
 }
 
 /** The open alerts. The snapshot already shows a change if its revision is at most that of the alert shown. */
-async function openAlerts({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
+async function openAlerts({ subscription, scope, ports }: SnapshotCall): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
   const found = await engine.alerts.list({
@@ -176,7 +176,7 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<OpenedS
 }
 
 /** The open deployments, or the requested one. The snapshot already shows a change that is not newer than itself. */
-async function openDeployments({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
+async function openDeployments({ subscription, scope, ports }: SnapshotCall): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
   const states = (await engine.deployments.list(deviceId)).filter(
@@ -239,9 +239,9 @@ function untilFirstNew<T>(
     const { deviceId } = notice
     const state = deviceId && shown.get(deviceId)
     if (deviceId === undefined || state === undefined) return false
-    const is = isShown(notice, state)
+    const isCovered = isShown(notice, state)
     // Events of a device arrive in order, so everything after a new one is new.
-    if (!is) shown.delete(deviceId)
-    return is
+    if (!isCovered) shown.delete(deviceId)
+    return isCovered
   }
 }

@@ -309,7 +309,7 @@ describe('limits', () => {
         subscriptions: 0,
         heldBytes: 0,
       })
-    await expect.poll(() => fleet.wishes.at(-1)?.telemetry).toEqual({ all: false, devices: new Set() })
+    await expect.poll(() => fleet.wanted.at(-1)?.telemetry).toEqual({ all: false, devices: new Set() })
     timers.at += 2_000
     expect(timers.waiting).toBe(0)
     await own.close()

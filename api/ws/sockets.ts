@@ -14,7 +14,7 @@ import type { SocketEngine } from './socket-engine.ts'
 import { openTally, type Tally } from './tally.ts'
 import { Tunnels } from './tunnel.ts'
 import { openWireServer } from './uws.ts'
-import type { Hello, Wire, WireEvents } from './wire.ts'
+import type { Handshake, Wire, WireEvents } from './wire.ts'
 
 export interface SocketsOptions
   extends Pick<
@@ -76,11 +76,11 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   })
   let opened = 0
 
-  function accept(wire: Wire, hello: Hello): WireEvents {
-    makeRoom(hello.ip)
+  function accept(wire: Wire, handshake: Handshake): WireEvents {
+    makeRoom(handshake.ip)
     if (connections.size >= limits.socketsMax) return refuseSocket(wire)
     opened += 1
-    const connection = new Connection(wire, hello, {
+    const connection = new Connection(wire, handshake, {
       ...options,
       id: `ws_${opened}`,
       logger: options.logger,

@@ -4,15 +4,18 @@ import type { Subscribe } from '../../schemas/ws.ts'
 import type { FleetHub } from './fleet-hub.ts'
 import { refusal, type SocketRefusal } from './refusal-frame.ts'
 
-interface Room {
+interface FleetCapacity {
   /** Number of this socket's subscriptions to the channel. */
   readonly open: number
   readonly fleetHub: FleetHub
   readonly limits: { readonly fleetSubscriptionsPerSocketMax: number; readonly fleetMetricsMax: number }
 }
 
-export function tooManyOfFleet({ id, values = [] }: Subscribe, room: Room): SocketRefusal | undefined {
-  const { open, fleetHub, limits } = room
+export function refuseTooManyFleet(
+  { id, values = [] }: Subscribe,
+  capacity: FleetCapacity,
+): SocketRefusal | undefined {
+  const { open, fleetHub, limits } = capacity
   if (open >= limits.fleetSubscriptionsPerSocketMax)
     return refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions to the channel fleet; end one', id)
   return fleetHub.hasRoomFor(values)
@@ -20,7 +23,7 @@ export function tooManyOfFleet({ id, values = [] }: Subscribe, room: Room): Sock
     : refusal('RATE_LIMIT_EXCEEDED', `at most ${limits.fleetMetricsMax} metrics are shown at a time`, id)
 }
 
-export function misplacedInSubscribe(frame: Subscribe): SocketRefusal | undefined {
+export function refuseMisplaced(frame: Subscribe): SocketRefusal | undefined {
   const { id, channel, filter, throttle_ms: throttleMs, values, snapshot } = frame
   const refuse = (message: string) => refusal('VALIDATION_FAILED', message, id)
   if (filter?.deployment_id !== undefined && channel !== 'ota')
@@ -40,10 +43,10 @@ export function misplacedInSubscribe(frame: Subscribe): SocketRefusal | undefine
   if (filter?.device_id !== undefined && filter.device_ids !== undefined)
     return refuse('/filter: name device_id or device_ids, not both')
   const { fleetThrottleMsMin, fleetValuesThrottleMsMin } = BODY_LIMITS
-  const least = values === undefined ? fleetThrottleMsMin : fleetValuesThrottleMsMin
-  const why = values === undefined ? '' : ' with values'
-  return throttleMs !== undefined && throttleMs < least
-    ? refuse(`/throttle_ms must be at least ${least}${why}`)
+  const msMin = values === undefined ? fleetThrottleMsMin : fleetValuesThrottleMsMin
+  const suffix = values === undefined ? '' : ' with values'
+  return throttleMs !== undefined && throttleMs < msMin
+    ? refuse(`/throttle_ms must be at least ${msMin}${suffix}`)
     : undefined
 }
 

@@ -9,7 +9,7 @@ import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
 import { isInScope } from '../auth/scope.ts'
 import { FEED_CHANNELS } from './channels.ts'
 import { type Facts, type Notice, ownGroupOf } from './notice.ts'
-import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
+import { HELD_COST_BYTES, type Outbox, type Recipient } from './outbox.ts'
 import type { Selection } from './selection.ts'
 import { Throttle, type ThrottlePorts } from './throttle.ts'
 
@@ -33,14 +33,14 @@ export interface Subscriber {
   maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean
 }
 
-export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'maySee' | 'miss' | 'flush'> {
+export interface SubscriptionPorts extends Omit<ThrottlePorts, 'send' | 'maySee' | 'countMissed' | 'flush'> {
   readonly limits: { readonly snapshotGuardMs: number }
 }
 
 /** All channels but `fleet`, which has its own. */
 type FeedChannel = Exclude<Subscribe['channel'], 'fleet'>
 
-export class Subscription implements Addressee {
+export class Subscription implements Recipient {
   readonly id: string
   readonly channel: FeedChannel
   readonly filter: SocketFilter
@@ -52,7 +52,7 @@ export class Subscription implements Addressee {
   readonly #head: string
   readonly #throttle: Throttle | undefined
   readonly #ports: SubscriptionPorts
-  #waiting: Notice[] | undefined = []
+  #pending: Notice[] | undefined = []
   #isShown: ((notice: Notice) => boolean) | undefined
   #stopGuard: (() => void) | undefined
   #seq = 0
@@ -99,8 +99,8 @@ export class Subscription implements Addressee {
     return wanted === undefined || (event.kind === 'job' && event.job.plan.deploymentId === wanted)
   }
 
-  take(notice: Notice): void {
-    if (this.#waiting !== undefined) this.#wait(this.#waiting, notice)
+  deliver(notice: Notice): void {
+    if (this.#pending !== undefined) this.#hold(this.#pending, notice)
     else if (this.#isShown?.(notice) === true) return
     else if (this.#throttle !== undefined) this.#throttle.take(notice)
     else this.owner.outbox.push(this, notice)
@@ -109,13 +109,13 @@ export class Subscription implements Addressee {
   /** Starts sending events, from the first one that the snapshot does not show. The client has its answer by now. */
   release(isShown?: (notice: Notice) => boolean): void {
     const { schedule, limits } = this.#ports
-    const waiting = this.#stopWaiting()
+    const pending = this.#takePending()
     this.#isShown = isShown
     if (isShown !== undefined)
       this.#stopGuard = schedule.after(limits.snapshotGuardMs, () => {
         this.#isShown = undefined
       })
-    for (const notice of waiting) this.take(notice)
+    for (const notice of pending) this.deliver(notice)
     this.owner.outbox.flush()
   }
 
@@ -127,27 +127,27 @@ export class Subscription implements Addressee {
   maySee({ event, deviceId }: Notice): boolean {
     if (event.kind === 'deployment') return this.owner.maySeeAll(event.deployment.groups, this.channel)
     if (deviceId === undefined) return false
-    const own = deviceId === FLEET ? ownGroupOf(event) : undefined
-    return this.owner.maySee(deviceId, this.channel, own)
+    const ownGroup = deviceId === FLEET ? ownGroupOf(event) : undefined
+    return this.owner.maySee(deviceId, this.channel, ownGroup)
   }
 
   close(): void {
-    this.#stopWaiting()
+    this.#takePending()
     this.#stopGuard?.()
     this.#throttle?.close()
-    this.owner.outbox.forget(this)
+    this.owner.outbox.remove(this)
   }
 
-  #wait(waiting: Notice[], notice: Notice): void {
-    if (this.#ports.budget.take(notice.tail.length + HELD_COST_BYTES)) waiting.push(notice)
-    else this.owner.outbox.miss(this)
+  #hold(pending: Notice[], notice: Notice): void {
+    if (this.#ports.budget.take(notice.tail.length + HELD_COST_BYTES)) pending.push(notice)
+    else this.owner.outbox.countMissed(this)
   }
 
-  #stopWaiting(): readonly Notice[] {
-    const waiting = this.#waiting ?? []
-    this.#waiting = undefined
-    for (const notice of waiting) this.#ports.budget.give(notice.tail.length + HELD_COST_BYTES)
-    return waiting
+  #takePending(): readonly Notice[] {
+    const pending = this.#pending ?? []
+    this.#pending = undefined
+    for (const notice of pending) this.#ports.budget.release(notice.tail.length + HELD_COST_BYTES)
+    return pending
   }
 
   #openThrottle(intervalMs: number, ports: SubscriptionPorts): Throttle {
@@ -156,7 +156,7 @@ export class Subscription implements Addressee {
       ...ports,
       send: (notice) => outbox.push(this, notice),
       maySee: (notice) => this.maySee(notice),
-      miss: () => outbox.miss(this),
+      countMissed: () => outbox.countMissed(this),
       flush: () => outbox.flush(),
     })
   }

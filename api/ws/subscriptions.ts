@@ -18,7 +18,7 @@ import { refusal, type SocketRefusal } from './refusal-frame.ts'
 import type { Selections } from './selection.ts'
 import { openSnapshot } from './snapshots.ts'
 import type { SocketEngine } from './socket-engine.ts'
-import { misplacedInSubscribe, tooManyNames, tooManyOfFleet } from './subscribe-checks.ts'
+import { refuseMisplaced, refuseTooManyFleet, tooManyNames } from './subscribe-checks.ts'
 import { type Subscriber, Subscription } from './subscription.ts'
 import type { Tally } from './tally.ts'
 
@@ -76,7 +76,7 @@ export class Subscriptions {
     const refused = this.#refusalOf(frame, user)
     if (refused !== undefined) return this.#ports.refuse(refused)
     const { channel } = frame
-    if (channel === 'fleet') return await this.#followFleet(frame, user)
+    if (channel === 'fleet') return await this.#addFleet(frame, user)
     const metrics = frame.filter?.metrics
     const selection = metrics === undefined ? undefined : selections.open(metrics, user.id)
     if (metrics !== undefined && selection === undefined)
@@ -89,10 +89,10 @@ export class Subscriptions {
     )
     this.#open.set(frame.id, subscription)
     try {
-      const tooMuch = await this.#begin(subscription, frame)
-      if (tooMuch === undefined) return
+      const snapshotRefusal = await this.#begin(subscription, frame)
+      if (snapshotRefusal === undefined) return
       this.#drop(subscription)
-      this.#ports.refuse({ ...tooMuch, id: frame.id })
+      this.#ports.refuse({ ...snapshotRefusal, id: frame.id })
     } catch (error) {
       // A partial subscription would look like a quiet fleet, so the client has to subscribe again.
       this.#drop(subscription)
@@ -100,10 +100,10 @@ export class Subscriptions {
     }
   }
 
-  async #followFleet(frame: Subscribe, user: Caller): Promise<void> {
+  async #addFleet(frame: Subscribe, user: Caller): Promise<void> {
     const { fleetHub, limits } = this.#ports
     const open = [...this.#open.values()].filter(({ channel }) => channel === 'fleet').length
-    const refused = tooManyOfFleet(frame, { open, fleetHub, limits })
+    const refused = refuseTooManyFleet(frame, { open, fleetHub, limits })
     if (refused !== undefined) return this.#ports.refuse(refused)
     const subscription = new FleetSubscription(frame, this.#owner, user.id)
     this.#open.set(frame.id, subscription)
@@ -148,7 +148,7 @@ export class Subscriptions {
       return refusal('ALREADY_EXISTS', 'a subscription of this socket has this id already', id)
     const roles = CHANNEL_ROLES[channel]
     if (!roles.includes(user.role)) return refusal('FORBIDDEN', roleNeeded(roles, user.role), id)
-    const misplaced = misplacedInSubscribe(frame)
+    const misplaced = refuseMisplaced(frame)
     if (misplaced !== undefined) return misplaced
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined

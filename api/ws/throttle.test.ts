@@ -17,7 +17,7 @@ function openThrottle(budgetBytes = 10_000, maySee: (notice: Notice) => boolean 
     budget,
     tally: openTally(),
     send: ({ tail }) => sent.push(`${time.ticks()} ${tail}`),
-    miss: () => {
+    countMissed: () => {
       missed += 1
     },
     flush: () => {},

@@ -7,9 +7,9 @@ import { type Notice, subjectOf, toLatest } from './notice.ts'
 import { HELD_COST_BYTES } from './outbox.ts'
 import type { Tally } from './tally.ts'
 
-interface Turn {
+interface ThrottledSubject {
   readonly dueAt: number
-  waiting: Notice | undefined
+  pending: Notice | undefined
 }
 
 export interface ThrottlePorts {
@@ -20,7 +20,7 @@ export interface ThrottlePorts {
   readonly send: (notice: Notice) => void
   /** Called again for notices that have waited. */
   readonly maySee: (notice: Notice) => boolean
-  readonly miss: () => void
+  readonly countMissed: () => void
   /** Called after a timer has sent notices. */
   readonly flush: () => void
 }
@@ -32,7 +32,7 @@ export class Throttle {
   readonly #intervalMs: number
   readonly #ports: ThrottlePorts
   /** Ordered by the time of the last send. All intervals are equal, so the first entry is due first. */
-  readonly #turns = new Map<string, Turn>()
+  readonly #subjects = new Map<string, ThrottledSubject>()
   #stopTimer: (() => void) | undefined
 
   constructor(intervalMs: number, ports: ThrottlePorts) {
@@ -42,83 +42,85 @@ export class Throttle {
 
   take(notice: Notice): void {
     const now = this.#ports.clock.ticks()
-    const turn = this.#turns.get(subjectIn(notice))
-    if (turn === undefined || (turn.waiting === undefined && now >= turn.dueAt)) this.#start(notice, now)
-    else this.#keep(turn, notice, now)
+    const throttled = this.#subjects.get(requireSubject(notice))
+    if (throttled === undefined || (throttled.pending === undefined && now >= throttled.dueAt))
+      this.#start(notice, now)
+    else this.#replacePending(throttled, notice, now)
   }
 
   close(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    for (const turn of this.#turns.values()) this.#ports.budget.give(costOf(turn))
-    this.#turns.clear()
+    for (const throttled of this.#subjects.values()) this.#ports.budget.release(costOf(throttled))
+    this.#subjects.clear()
   }
 
   #start(notice: Notice, now: number): void {
-    const subject = subjectIn(notice)
+    const subject = requireSubject(notice)
     this.#drop(subject)
     this.#dropIdle(now)
     if (!this.#ports.budget.take(HELD_COST_BYTES)) {
-      this.#ports.miss()
+      this.#ports.countMissed()
       return
     }
-    this.#turns.set(subject, { dueAt: now + this.#intervalMs, waiting: undefined })
+    this.#subjects.set(subject, { dueAt: now + this.#intervalMs, pending: undefined })
     this.#ports.send(notice)
   }
 
-  #keep(turn: Turn, notice: Notice, now: number): void {
+  #replacePending(throttled: ThrottledSubject, notice: Notice, now: number): void {
     const { budget } = this.#ports
-    const latest = turn.waiting === undefined ? notice : toLatest(turn.waiting, notice)
-    if (turn.waiting !== undefined) this.#ports.tally.throttled += 1
-    budget.give(turn.waiting?.tail.length ?? 0)
-    turn.waiting = budget.take(latest.tail.length) ? latest : undefined
-    if (turn.waiting === undefined) this.#ports.miss()
+    const latest = throttled.pending === undefined ? notice : toLatest(throttled.pending, notice)
+    if (throttled.pending !== undefined) this.#ports.tally.throttled += 1
+    budget.release(throttled.pending?.tail.length ?? 0)
+    throttled.pending = budget.take(latest.tail.length) ? latest : undefined
+    if (throttled.pending === undefined) this.#ports.countMissed()
     this.#arm(now)
   }
 
   #sweep(): void {
     this.#stopTimer = undefined
     const now = this.#ports.clock.ticks()
-    for (const [subject, turn] of this.#turns) {
-      if (turn.dueAt > now) break
+    for (const [subject, throttled] of this.#subjects) {
+      if (throttled.dueAt > now) break
       this.#drop(subject)
-      if (turn.waiting !== undefined && this.#ports.maySee(turn.waiting)) this.#start(turn.waiting, now)
+      if (throttled.pending !== undefined && this.#ports.maySee(throttled.pending))
+        this.#start(throttled.pending, now)
     }
     this.#ports.flush()
-    if (this.#turns.size > 0) this.#arm(now)
+    if (this.#subjects.size > 0) this.#arm(now)
   }
 
   #arm(now: number): void {
     if (this.#stopTimer !== undefined) return
-    const [first] = this.#turns.values()
+    const [first] = this.#subjects.values()
     if (first === undefined) return
     const waitMs = Math.max(first.dueAt - now, SWEEP_SPAN_MS)
     this.#stopTimer = this.#ports.schedule.after(waitMs, () => this.#sweep())
   }
 
-  /** Removes expired turns, for which no timer is set. */
+  /** Removes subjects whose interval has passed, for which no timer is set. */
   #dropIdle(now: number): void {
-    let looked = 0
-    for (const [subject, turn] of this.#turns) {
-      looked += 1
-      if (looked > 2 || turn.dueAt > now || turn.waiting !== undefined) return
+    let checked = 0
+    for (const [subject, throttled] of this.#subjects) {
+      checked += 1
+      if (checked > 2 || throttled.dueAt > now || throttled.pending !== undefined) return
       this.#drop(subject)
     }
   }
 
   #drop(subject: string): void {
-    const turn = this.#turns.get(subject)
-    if (turn === undefined) return
-    this.#turns.delete(subject)
-    this.#ports.budget.give(costOf(turn))
+    const throttled = this.#subjects.get(subject)
+    if (throttled === undefined) return
+    this.#subjects.delete(subject)
+    this.#ports.budget.release(costOf(throttled))
   }
 }
 
-function costOf(turn: Turn): number {
-  return HELD_COST_BYTES + (turn.waiting?.tail.length ?? 0)
+function costOf(throttled: ThrottledSubject): number {
+  return HELD_COST_BYTES + (throttled.pending?.tail.length ?? 0)
 }
 
 /** There is no throttle on channels whose notices have no subject. */
-function subjectIn(notice: Notice): string {
+function requireSubject(notice: Notice): string {
   return subjectOf(notice) ?? notice.deviceId ?? ''
 }

@@ -30,9 +30,9 @@ export interface TunnelsOptions {
 
 /** [RFC 6455 4.1] 16 bytes in base64. */
 const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/
-const SWITCHED = 'HTTP/1.1 101'
+const SWITCHING_PROTOCOLS = 'HTTP/1.1 101'
 
-const PASSED = new Set([
+const PASSED_HEADERS = new Set([
   'authorization',
   'host',
   'origin',
@@ -58,7 +58,7 @@ export class Tunnels {
     server.on('upgrade', (request, socket, head) => {
       // Node hands over the request's net.Socket; the type allows for other streams.
       const outer = socket as Socket
-      if (isForSockets(request)) this.#take(request, outer, head)
+      if (isForSockets(request)) this.#accept(request, outer, head)
       else replay(server, request, outer, head)
     })
   }
@@ -82,7 +82,7 @@ export class Tunnels {
     stop()
   }
 
-  #take(request: IncomingMessage, socket: Socket, head: Buffer): void {
+  #accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', ignoreError)
     const code = this.#refusalOf(request)
     if (code !== undefined) {
@@ -109,7 +109,7 @@ export class Tunnels {
 
   #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
     const isFull = this.#open.size >= this.#options.tunnelsMax
-    if (this.#isClosing || (isFull && !this.#giveWay())) return 'DEPENDENCY_UNAVAILABLE'
+    if (this.#isClosing || (isFull && !this.#cutClosing())) return 'DEPENDENCY_UNAVAILABLE'
     if (!this.#options.isKnownHost(headers.host)) return 'MISDIRECTED_REQUEST'
     const isHandshake =
       HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '') && headers['sec-websocket-version'] === '13'
@@ -117,9 +117,9 @@ export class Tunnels {
   }
 
   /** Cuts the first tunnel that only waits for its client to take the last bytes. */
-  #giveWay(): boolean {
+  #cutClosing(): boolean {
     for (const [id, tunnel] of this.#open) {
-      if (!tunnel.isParting) continue
+      if (!tunnel.isClosing) continue
       this.#open.delete(id)
       tunnel.cut()
       return true
@@ -139,7 +139,7 @@ export class Tunnel {
   readonly #options: Pick<TunnelsOptions, 'schedule' | 'lingerMs'>
   readonly #onClosed: () => void
   readonly #before: number
-  #farewell: Buffer | undefined
+  #closeFrame: Buffer | undefined
   #hasAnswered = false
   #stopTimer: (() => void) | undefined
   /** Called when the client has taken bytes. */
@@ -160,11 +160,11 @@ export class Tunnel {
     outer.setTimeout(0)
     outer.setNoDelay(true)
     outer.setKeepAlive(true, 30_000)
-    this.#join()
+    this.#connectSockets()
   }
 
   /** True once the other side has closed, or is about to. */
-  get isParting(): boolean {
+  get isClosing(): boolean {
     return this.#stopTimer !== undefined
   }
 
@@ -174,9 +174,9 @@ export class Tunnel {
   }
 
   /** Sets the client's last frame, for the case that the other side closes without one. */
-  farewell(code: number, text: string): void {
+  setCloseFrame(code: number, text: string): void {
     const body = Buffer.from(text)
-    this.#farewell = Buffer.concat([Buffer.from([0x88, body.length + 2, code >> 8, code & 0xff]), body])
+    this.#closeFrame = Buffer.concat([Buffer.from([0x88, body.length + 2, code >> 8, code & 0xff]), body])
   }
 
   /** The close frame was sent. A client that does not take it is cut. */
@@ -189,12 +189,15 @@ export class Tunnel {
     this.#outer.destroy()
   }
 
-  #join(): void {
+  #connectSockets(): void {
     const [outer, inner] = [this.#outer, this.#inner]
     const onFlushed = () => this.onProgress?.()
     inner.on('data', (chunk: Buffer) => {
       // If the upgrade failed, the client must not be connected to the inner server.
-      if (!this.#hasAnswered && chunk.toString('latin1', 0, SWITCHED.length) !== SWITCHED) {
+      if (
+        !this.#hasAnswered &&
+        chunk.toString('latin1', 0, SWITCHING_PROTOCOLS.length) !== SWITCHING_PROTOCOLS
+      ) {
         inner.destroy()
         return
       }
@@ -224,7 +227,7 @@ export class Tunnel {
     outer.removeAllListeners('data')
     outer.resume()
     if (!this.#hasAnswered) refuse(outer, 'DEPENDENCY_UNAVAILABLE')
-    else outer.end(this.#farewell ?? '')
+    else outer.end(this.#closeFrame ?? '')
     this.#cutLater()
   }
 
@@ -243,13 +246,13 @@ function isForSockets({ method, url, headers }: IncomingMessage): boolean {
 /** Hands a request back to the HTTP handler, without its upgrade headers. A server with an 'upgrade' listener gets all such
  *  requests there, for example the `h2c` offers of some HTTP clients. */
 function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
-  const offers = new Set(['upgrade', 'http2-settings'])
+  const upgradeHeaders = new Set(['upgrade', 'http2-settings'])
   const lines = pairsOf(request.rawHeaders).flatMap(([name, value]) => {
     const key = name.toLowerCase()
-    if (offers.has(key)) return []
+    if (upgradeHeaders.has(key)) return []
     if (key !== 'connection') return [`${name}: ${value}`]
-    const kept = value.split(',').filter((word) => !offers.has(word.trim().toLowerCase()))
-    return kept.length === 0 ? [] : [`${name}: ${kept.join(',')}`]
+    const options = value.split(',').filter((word) => !upgradeHeaders.has(word.trim().toLowerCase()))
+    return options.length === 0 ? [] : [`${name}: ${options.join(',')}`]
   })
   const start = `${request.method} ${request.url} HTTP/${request.httpVersion}`
   socket.unshift(Buffer.concat([Buffer.from([start, ...lines, '', ''].join('\r\n'), 'latin1'), head]))
@@ -257,7 +260,7 @@ function replay(server: Server, request: IncomingMessage, socket: Socket, head: 
 }
 
 function headOf(request: IncomingMessage, own: Readonly<Record<string, string>>): string {
-  const passed = pairsOf(request.rawHeaders).filter(([name]) => PASSED.has(name.toLowerCase()))
+  const passed = pairsOf(request.rawHeaders).filter(([name]) => PASSED_HEADERS.has(name.toLowerCase()))
   const lines = [...passed, ...Object.entries(own)].map(([name, value]) => `${name}: ${value}`)
   return [`GET ${request.url} HTTP/1.1`, ...lines, '', ''].join('\r\n')
 }

@@ -22,7 +22,7 @@ import {
 import type { API_LIMITS } from '../limits.ts'
 import type { Tally } from './tally.ts'
 import { CLIENT_HEADER, SECRET_HEADER, TUNNEL_HEADER, type Tunnel } from './tunnel.ts'
-import type { Hello, Wire, WireEvents } from './wire.ts'
+import type { Handshake, Wire, WireEvents } from './wire.ts'
 
 export interface WireServer {
   readonly port: number
@@ -44,11 +44,11 @@ export interface WireServerOptions {
   /** Requests that lack this secret are refused. */
   readonly secret: string
   readonly tunnel: (id: string) => Tunnel | undefined
-  readonly accept: (wire: Wire, hello: Hello) => WireEvents
+  readonly accept: (wire: Wire, handshake: Handshake) => WireEvents
 }
 
 interface Peer {
-  readonly hello: Hello
+  readonly handshake: Handshake
   readonly tunnel: Tunnel
   wire: UwsWire | undefined
   events: WireEvents | undefined
@@ -97,8 +97,8 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
         res.writeStatus('403 Forbidden').end('', true)
         return
       }
-      const { hello, protocol } = readHello(req, req.getHeader(CLIENT_HEADER))
-      const peer: Peer = { hello, tunnel, wire: undefined, events: undefined }
+      const { handshake, protocol } = parseHandshake(req, req.getHeader(CLIENT_HEADER))
+      const peer: Peer = { handshake, tunnel, wire: undefined, events: undefined }
       res.upgrade(peer, req.getHeader('sec-websocket-key'), protocol, '', context)
     },
     open(ws) {
@@ -106,7 +106,7 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
       const peer = ws.getUserData()
       const wire = new UwsWire(ws, peer.tunnel, { limits, tally })
       peer.wire = wire
-      const events = options.accept(wire, peer.hello)
+      const events = options.accept(wire, peer.handshake)
       peer.events = events
       peer.tunnel.onProgress = () => events.drained()
       if (wire.isClosed) events.closed()
@@ -123,19 +123,22 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
       sockets.delete(ws)
       const { wire, events, tunnel } = ws.getUserData()
       wire?.markClosed()
-      if (code === ABNORMAL) farewell(tunnel, Buffer.from(reason).toString('utf8'))
+      if (code === ABNORMAL) setCloseFrame(tunnel, Buffer.from(reason).toString('utf8'))
       events?.closed()
     },
   }
 }
 
 /** uWebSockets.js closes a socket after a broken frame without giving a reason, so the tunnel sends the close frame. */
-function farewell(tunnel: Tunnel, reason: string): void {
-  if (reason === TOO_BIG) tunnel.farewell(CLOSE_CODES.tooLarge, 'frame too large')
-  else if (reason !== '') tunnel.farewell(CLOSE_CODES.protocol, 'not a valid frame')
+function setCloseFrame(tunnel: Tunnel, reason: string): void {
+  if (reason === TOO_BIG) tunnel.setCloseFrame(CLOSE_CODES.tooLarge, 'frame too large')
+  else if (reason !== '') tunnel.setCloseFrame(CLOSE_CODES.protocol, 'not a valid frame')
 }
 
-function readHello(req: HttpRequest, ip: string): { readonly hello: Hello; readonly protocol: string } {
+function parseHandshake(
+  req: HttpRequest,
+  ip: string,
+): { readonly handshake: Handshake; readonly protocol: string } {
   const offered = req
     .getHeader('sec-websocket-protocol')
     .split(',')
@@ -146,7 +149,7 @@ function readHello(req: HttpRequest, ip: string): { readonly hello: Hello; reado
     (req.getQuery('token') || undefined) ??
     /^bearer +(\S+)$/i.exec(req.getHeader('authorization'))?.[1]
   return {
-    hello: { ip, token, ticket: req.getQuery('ticket') || undefined },
+    handshake: { ip, token, ticket: req.getQuery('ticket') || undefined },
     protocol: offered.includes(SOCKET_PROTOCOL) ? SOCKET_PROTOCOL : '',
   }
 }

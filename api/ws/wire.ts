@@ -13,7 +13,7 @@ export interface Wire {
 }
 
 /** How a client introduced itself in its upgrade request. */
-export interface Hello {
+export interface Handshake {
   readonly ip: string
   readonly token: string | undefined
   readonly ticket: string | undefined

@@ -5,8 +5,8 @@ import { ALERT_SNOOZE_SEC_MAX, type AlertBody as AlertSchema } from '../../../sc
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -47,7 +47,7 @@ export const alerts: Area = (command, cli) => {
     .option('--comment <text>', 'what you know of it')
     .action(async (alert_id: string, { comment }: { comment?: string }) => {
       const { client } = await cli.connect()
-      cli.output.list([await client.ackAlert({ alert_id, body: given({ comment }) })], ALERT_COLUMNS)
+      cli.output.list([await client.ackAlert({ alert_id, body: definedFields({ comment }) })], ALERT_COLUMNS)
     })
   command
     .command('unack')
@@ -70,7 +70,7 @@ export const alerts: Area = (command, cli) => {
     )
     .action(async (alert_id: string, { comment, snoozeSec }: { comment?: string; snoozeSec?: number }) => {
       const { client } = await cli.connect()
-      const body = given({ comment, snooze_sec: snoozeSec })
+      const body = definedFields({ comment, snooze_sec: snoozeSec })
       cli.output.list([await client.resolveAlert({ alert_id, body })], ALERT_COLUMNS)
     })
   command
@@ -122,7 +122,7 @@ function listAlerts(command: Command, cli: Cli): void {
     const { client } = await cli.connect()
     const query = {
       per_page: pageSize(limit),
-      ...given({ severity: severity?.join(','), state, device_id: device, group }),
+      ...definedFields({ severity: severity?.join(','), state, device_id: device, group }),
     }
     await cli.output.listFirst(client.pages.listAlerts({ query }), limit, ALERT_COLUMNS)
   })
@@ -138,7 +138,7 @@ function assign(command: Command, cli: Cli): void {
     .option('--nobody', 'remove the current assignee')
     .action(
       async (alert_id: string, userId: string | undefined, { me, nobody }: { me?: true; nobody?: true }) => {
-        if ([userId, me, nobody].filter((said) => said !== undefined).length !== 1)
+        if ([userId, me, nobody].filter((choice) => choice !== undefined).length !== 1)
           throw new Failure(EXIT.usage, 'name the user: pass the id of a user, --me or --nobody')
         const { client } = await cli.connect()
         const user_id = me === true ? (await client.me()).id : (userId ?? null)

@@ -4,8 +4,8 @@ import type { ApiKeyBody } from '../../../schemas/api-keys.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { addDelete } from '../delete-command.ts'
-import { given } from '../given.ts'
 import { laterInstant } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -68,7 +68,7 @@ function create(keysCommand: Command, cli: Cli): void {
     const body = {
       name,
       role,
-      ...given({ groups, expires_at: expires }),
+      ...definedFields({ groups, expires_at: expires }),
     }
     cli.output.item(await client.createApiKey({ body }), [
       ['id', ({ id }) => id],

@@ -1,7 +1,7 @@
 // `fleet audit`: searches the audit log.
 import { AUDIT_OUTCOMES } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
@@ -39,7 +39,7 @@ export const audit: Area = (command, cli) => {
     const query = {
       ...filter,
       limit: pageSize(limit),
-      ...given({ device_id: device }),
+      ...definedFields({ device_id: device }),
     }
     await cli.output.listFirst(client.pages.listAudit({ query }), limit, [
       ['TIME', ({ at }) => at],

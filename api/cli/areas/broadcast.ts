@@ -16,8 +16,8 @@ import {
   NAME_ARGUMENT,
   toCommandBody,
 } from '../command-options.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { jsonObject, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -82,7 +82,7 @@ const countsText = (counts: Readonly<Record<string, number>>) =>
     .map(([status, count]) => `${count} ${status}`)
     .join(', ')
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 const OPEN: ReadonlySet<string> = new Set(['pending', 'in_progress'])
 
 function send(broadcastCommand: Command, cli: Cli): void {
@@ -101,8 +101,8 @@ function send(broadcastCommand: Command, cli: Cli): void {
     .option('--dry-run', 'print which devices would get it, and send nothing')
     .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
     .option(...YES_OPTION)
-    .action(async (meant: Target, name: string, data: JsonObject | undefined, options: SendOptions) =>
-      sendBroadcast(cli, { ...meant, ...toCommandBody(name, data, options) }, options),
+    .action(async (destination: Target, name: string, data: JsonObject | undefined, options: SendOptions) =>
+      sendBroadcast(cli, { ...destination, ...toCommandBody(name, data, options) }, options),
     )
 }
 
@@ -119,7 +119,7 @@ export async function sendBroadcast(
   if (preview !== undefined && preview.accepted > 1)
     await confirm(`Send ${body.command} to ${preview.accepted} devices?`, false)
   const sent = await client.broadcastCommand({
-    body: { ...body, ...given({ expected_total: preview?.total }) },
+    body: { ...body, ...definedFields({ expected_total: preview?.total }) },
     idempotencyKey: key,
   })
   if (!('broadcast_id' in sent)) return
@@ -141,7 +141,7 @@ export async function sendBroadcast(
         : new Failure(EXIT.failed, `${broadcast_id} ended with status ${state.status}`)
     }
     cli.output.progress(`${broadcast_id}: ${countsText(state.counts)}`)
-    await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
+    await passes(POLL_EVERY_MS, undefined, { signal: cli.signal })
   }
 }
 
@@ -155,8 +155,8 @@ function target(text: string): Target {
 }
 
 async function previewOf(client: Client, body: BroadcastWishBody): Promise<TargetPreview | undefined> {
-  const told = await client.broadcastCommand({ body, query: { dry_run: true } })
-  return 'broadcast_id' in told ? undefined : told
+  const response = await client.broadcastCommand({ body, query: { dry_run: true } })
+  return 'broadcast_id' in response ? undefined : response
 }
 
 interface BroadcastOptions {
@@ -216,7 +216,7 @@ function show(broadcastCommand: Command, cli: Cli): void {
     .action(async (broadcast_id: string, { failed, status, limit }: ShowOptions) => {
       const { client } = await cli.connect()
       const wanted = failed === true ? [...FAILED] : status
-      const query = { per_page: pageSize(limit), ...given({ status: wanted && [...wanted] }) }
+      const query = { per_page: pageSize(limit), ...definedFields({ status: wanted && [...wanted] }) }
       await cli.output.listFirst(client.pages.listBroadcastDevices({ broadcast_id, query }), limit, [
         ['DEVICE', ({ device_id }) => device_id],
         ['STATUS', (found) => found.status],

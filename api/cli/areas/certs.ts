@@ -64,7 +64,7 @@ function init(command: Command, cli: Cli): void {
       const now = Date.now()
       const [host, ...more] = server
       if (host === undefined) throw new Failure(EXIT.usage, '--server needs at least one name')
-      tell(() => {
+      withUsageErrors(() => {
         const authority = Authority.create(dir, { name, days, crlUrl, now })
         showFiles(cli, authority.issueServer([host, ...more], { days: 365, now }))
       })
@@ -92,7 +92,7 @@ function issue(command: Command, cli: Cli): void {
       const [host, ...more] = server ?? []
       if ((deviceId === undefined) === (host === undefined))
         throw new Failure(EXIT.usage, 'pass either a device id, or --server with its names')
-      tell(() => {
+      withUsageErrors(() => {
         const authority = Authority.open(dir)
         const now = Date.now()
         if (deviceId !== undefined) showFiles(cli, authority.issueDevice(deviceId, { days, now }))
@@ -116,7 +116,7 @@ function sign(command: Command, cli: Cli): void {
     .option(...DIR)
     .option('--days <days>', 'validity of the certificates', DAYS, 365)
     .action(({ csr, device, dir, days }: SignOptions) =>
-      tell(() => {
+      withUsageErrors(() => {
         const authority = Authority.open(dir)
         const { files, isFolder } = requestFiles(csr)
         if (isFolder && device !== undefined)
@@ -156,7 +156,7 @@ function revoke(command: Command, cli: Cli): void {
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (named: string, { dir, yes }: { dir: string; yes?: boolean }) => {
       await confirm(`Revoke the certificates of ${named}? This cannot be undone.`, yes)
-      tell(() => cli.output.list(Authority.open(dir).revoke(named, { now: Date.now() }), COLUMNS))
+      withUsageErrors(() => cli.output.list(Authority.open(dir).revoke(named, { now: Date.now() }), COLUMNS))
     })
 }
 
@@ -165,14 +165,16 @@ function list(command: Command, cli: Cli): void {
     .command('list')
     .description('list issued certificates, oldest first')
     .option(...DIR)
-    .action(({ dir }: { dir: string }) => tell(() => cli.output.list(Authority.open(dir).issued(), COLUMNS)))
+    .action(({ dir }: { dir: string }) =>
+      withUsageErrors(() => cli.output.list(Authority.open(dir).issued(), COLUMNS)),
+    )
 }
 
 function showFiles(cli: Cli, files: CertificateFiles): void {
   cli.output.item(files)
 }
 
-function tell(act: () => void): void {
+function withUsageErrors(act: () => void): void {
   try {
     act()
   } catch (error) {

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { EditChannelBody } from '../../../schemas/alert-channel.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { ifUnchanged } from '../if-unchanged.ts'
 import { readJsonFile, readText } from '../option-parsers.ts'
 
@@ -59,7 +59,7 @@ export function editChannel(parent: Command, cli: Cli): void {
       throw new Failure(EXIT.usage, 'nothing to change; see --help for the options, or name a file')
     const { client } = await cli.connect()
     const isChat = address !== undefined && (await client.getChannel({ channel_id })).type === 'chat_webhook'
-    const body = { ...named, ...given(isChat ? { webhook_url: address } : { url: address }) }
+    const body = { ...named, ...definedFields(isChat ? { webhook_url: address } : { url: address }) }
     cli.output.item(await client.editChannel({ channel_id, body, ...ifUnchanged(named) }))
   })
 }
@@ -70,7 +70,7 @@ function changes(options: EditOptions): EditChannelBody {
     throw new Failure(EXIT.usage, 'pass --enable or --disable, not both')
   if (allGroups === true && group !== undefined)
     throw new Failure(EXIT.usage, 'pass --group or --all-groups, not both')
-  return given({
+  return definedFields({
     ...{ name, severity, default: options.default, to },
     group: allGroups === true ? null : group,
     enabled: enable ?? (disable === true ? false : undefined),

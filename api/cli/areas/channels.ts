@@ -9,8 +9,8 @@ import {
 } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { readText, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -92,7 +92,7 @@ interface SharedOptions {
   readonly group?: string
 }
 
-function shared(command: Command): Command {
+function addSharedOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the channel')
     .addOption(
@@ -107,7 +107,7 @@ function add(parent: Command, cli: Cli): void {
     const { client } = await cli.connect()
     cli.output.item(await client.createChannel({ body: sharedBody(options, body) }), NEW_SECRET)
   }
-  const chat = shared(parent.command('add-chat'))
+  const chat = addSharedOptions(parent.command('add-chat'))
     .description('send messages to a chat, through its incoming webhook')
     .argument('<webhook_url>', 'address that the chat gave, which is a secret')
     .option('--channel <channel>', 'channel of the chat, such as #ops')
@@ -117,18 +117,18 @@ function add(parent: Command, cli: Cli): void {
       webhook_url: string,
       { channel, format, ...options }: SharedOptions & { channel?: string; format?: ChatFormat },
     ) => {
-      await create({ type: 'chat_webhook', webhook_url, ...given({ channel, format }) }, options)
+      await create({ type: 'chat_webhook', webhook_url, ...definedFields({ channel, format }) }, options)
     },
   )
-  shared(parent.command('add-webhook'))
+  addSharedOptions(parent.command('add-webhook'))
     .description('send each message, signed, to an address of yours')
     .argument('<url>', 'address to send to')
     .option('--template <file>', 'file with the body as JSON, with placeholders such as {{alert.message}}')
     .action(async (url: string, { template, ...options }: SharedOptions & { template?: string }) => {
       const text = template === undefined ? undefined : readText(template)
-      await create({ type: 'webhook', url, ...given({ template: text }) }, options)
+      await create({ type: 'webhook', url, ...definedFields({ template: text }) }, options)
     })
-  shared(parent.command('add-email'))
+  addSharedOptions(parent.command('add-email'))
     .description('send e-mail through the mail server of the service')
     .argument('<to...>', 'addresses to write to')
     .action(async (to: string[], options: SharedOptions) => {
@@ -147,7 +147,7 @@ type Target =
   | { readonly type: 'email'; readonly to: string[] }
 
 function sharedBody({ name, severity, default: isDefault, group }: SharedOptions, target: Target) {
-  return { ...target, ...given({ name, severity, default: isDefault, group }) }
+  return { ...target, ...definedFields({ name, severity, default: isDefault, group }) }
 }
 
 function rotateSecret(command: Command, cli: Cli): void {
@@ -215,7 +215,7 @@ function remove(command: Command, cli: Cli): void {
     .action(async (channel_id: string, { force, yes }: { force?: boolean; yes?: boolean }) => {
       const { client } = await cli.connect()
       await confirm(`Delete ${channel_id}?`, yes)
-      await client.deleteChannel({ channel_id, query: given({ force }) })
+      await client.deleteChannel({ channel_id, query: definedFields({ force }) })
       cli.output.note(`deleted ${channel_id}`)
     })
 }

@@ -14,8 +14,8 @@ import {
   NAME_ARGUMENT,
   toCommandBody,
 } from '../command-options.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -33,7 +33,7 @@ import {
 
 const WAIT_SEC_MAX = 7 * 86_400
 /** Seconds between two reads of the status, so that progress is shown. */
-const LOOK_SEC = 2
+const POLL_SEC = 2
 const OPEN: ReadonlySet<CommandStatus> = new Set(['pending', 'delivered', 'acked'])
 
 const FIELDS: readonly Column<CommandBody>[] = [
@@ -119,14 +119,14 @@ async function sendOne(
   const { client } = await cli.connect()
   if (dryRun === true) return cli.output.item({ devices: 1, first: [device_id] })
   const sent = await client.sendCommand({ device_id, body, idempotencyKey: key })
-  if (wait !== undefined) await tellIfAway({ cli, client }, device_id)
+  if (wait !== undefined) await noteIfOffline({ cli, client }, device_id)
   const ended = wait === undefined ? sent : await awaitEnd({ cli, client }, sent, wait)
   cli.output.item(ended, FIELDS)
-  if (wait !== undefined) judge(ended)
+  if (wait !== undefined) failUnlessCompleted(ended)
 }
 
 /** Tells the user if the device is offline, because the wait may be long. */
-async function tellIfAway({ cli, client }: CommandConnection, deviceId: string): Promise<void> {
+async function noteIfOffline({ cli, client }: CommandConnection, deviceId: string): Promise<void> {
   const { status, connectivity, last_seen_at: seenAt } = await client.getDevice({ device_id: deviceId })
   if (connectivity.connected) return
   const seen = seenAt === null ? 'has never connected' : `was last heard at ${seenAt}`
@@ -147,13 +147,13 @@ async function awaitEnd(
     const leftSec = Math.ceil((deadline - performance.now()) / 1000)
     const percent = seen.progress === null ? '' : ` ${seen.progress} %`
     cli.output.progress(`${cmd_id}: ${seen.status}${percent}`)
-    seen = await client.getCommand({ device_id, cmd_id, query: { wait: Math.min(LOOK_SEC, leftSec) } })
+    seen = await client.getCommand({ device_id, cmd_id, query: { wait: Math.min(POLL_SEC, leftSec) } })
   }
   cli.output.progress(undefined)
   return seen
 }
 
-function judge({ command_id, status, error }: CommandBody): void {
+function failUnlessCompleted({ command_id, status, error }: CommandBody): void {
   if (status === 'completed') return
   if (OPEN.has(status))
     throw new Failure(
@@ -185,7 +185,7 @@ function list(cmdCommand: Command, cli: Cli): void {
   )
   command.action(async (ids: readonly string[], options: ListOptions) => {
     const { status, limit } = options
-    const query = { per_page: pageSize(limit), ...given({ status }) }
+    const query = { per_page: pageSize(limit), ...definedFields({ status }) }
     await listOfDevices(cli, targetsOf(command, ids, options), {
       limit,
       pages: (client, device_id) => client.pages.listCommands({ device_id, query }),

@@ -58,14 +58,14 @@ export const conformance: Area = (command, cli) => {
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       if (options.service !== undefined) {
-        await judge(cli, options, await examineOf(cli, { ...options, service: options.service }))
+        await reportResult(cli, options, await examineOf(cli, { ...options, service: options.service }))
         return
       }
       if (options.device === undefined)
         throw new Failure(EXIT.usage, 'name a device with --device, or a service with --service')
       if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(options.device))
         throw new Failure(EXIT.usage, 'a device id has up to 64 letters, digits, - and _')
-      await judge(cli, options, await examine(cli, { ...options, device: options.device }))
+      await reportResult(cli, options, await examine(cli, { ...options, device: options.device }))
     })
 }
 
@@ -116,7 +116,7 @@ async function examineOf(cli: Cli, options: Options & { readonly service: string
   return interruptible(cli, (signal) =>
     examineService({
       ...{ url, token, level, mqttUrl, restartLine, webhookPort, only, signal },
-      found: teller(cli),
+      found: findingPrinter(cli),
     }),
   )
 }
@@ -131,12 +131,12 @@ async function examine(cli: Cli, options: Options & { readonly device: string })
     examineDevice({
       ...{ deviceId, run, port, deviceType, only, profile, command, slowCommand, field, pace, signal },
       environment: cli.environment.variables,
-      found: teller(cli),
+      found: findingPrinter(cli),
     }),
   )
 }
 
-function teller(cli: Cli): (finding: Finding) => void {
+function findingPrinter(cli: Cli): (finding: Finding) => void {
   return (finding) => {
     if (!cli.output.isJson) cli.output.text(toText(finding))
   }
@@ -159,7 +159,7 @@ async function interruptible(cli: Cli, run: (signal: AbortSignal) => Promise<Rep
   }
 }
 
-async function judge(cli: Cli, { junit }: Options, report: Report): Promise<void> {
+async function reportResult(cli: Cli, { junit }: Options, report: Report): Promise<void> {
   const { passed, failed, warned, skipped } = report
   if (junit !== undefined) writeFileSync(junit, toJunit(report))
   if (cli.output.isJson) cli.output.item(report)

@@ -12,7 +12,7 @@ export const contexts: Area = (command, cli) => {
     .command('use <name>')
     .description('make a login the current one')
     .action((name: string) => {
-      known(cli, name)
+      requireContext(cli, name)
       cli.contexts.change((before) => ({ ...before, current: name }))
       cli.output.note(`${name} is now the current login`)
     })
@@ -20,7 +20,7 @@ export const contexts: Area = (command, cli) => {
     .command('remove <name>')
     .description('remove a stored login; `fleet logout` also ends its session')
     .action((name: string) => {
-      known(cli, name)
+      requireContext(cli, name)
       cli.contexts.change((before) => {
         const { [name]: _, ...rest } = before.contexts
         return { current: before.current === name ? undefined : before.current, contexts: rest }
@@ -46,7 +46,7 @@ function list(cli: Cli): void {
   ])
 }
 
-function known(cli: Cli, name: string): void {
+function requireContext(cli: Cli, name: string): void {
   if (!Object.hasOwn(cli.contexts.read().contexts, name))
     throw new Failure(
       EXIT.notFound,

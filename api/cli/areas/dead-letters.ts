@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { followDeadLetters } from '../follow-dead-letters.ts'
-import { given } from '../given.ts'
 import { instant, YES_OPTION } from '../option-parsers.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
@@ -32,7 +32,7 @@ export const deadLetters: Area = (command, cli) => {
     .action(async ({ device, reason, limit, follow = false }: Options) => {
       if (follow) return await followDeadLetters(cli, { device, reason, recent: pageSize(limit) })
       const { client } = await cli.connect()
-      const query = { per_page: pageSize(limit), ...given({ device_id: device, reason }) }
+      const query = { per_page: pageSize(limit), ...definedFields({ device_id: device, reason }) }
       await cli.output.listFirst(client.pages.listDeadLetters({ query }), limit, [
         ['TIME', ({ received_at }) => received_at],
         ['DEVICE', ({ device_id }) => device_id],
@@ -53,7 +53,7 @@ function summary(command: Command, cli: Cli): void {
     .description('count the messages by reason')
     .action(async (_: object, { parent }: Command) => {
       const { client } = await cli.connect()
-      const query = given({ device_id: parent?.opts<Options>().device })
+      const query = definedFields({ device_id: parent?.opts<Options>().device })
       const { data } = await client.summarizeDeadLetters({ query })
       cli.output.list(data, [
         ['REASON', ({ reason }) => reason],
@@ -86,7 +86,7 @@ function actOnMany(
     .action(async ({ before, dryRun, yes }: ManyOptions, { parent }: Command) => {
       const { client } = await cli.connect()
       const { device, reason } = parent?.opts<Partial<Options>>() ?? {}
-      const body = given({ device_id: device, reason, before })
+      const body = definedFields({ device_id: device, reason, before })
       const act = (query: { readonly dry_run?: boolean }) =>
         name === 'replay'
           ? client.replayDeadLetters({ query, body })

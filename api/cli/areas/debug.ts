@@ -23,7 +23,7 @@ interface Line {
 
 /** Entries of each kind that the first read goes back. */
 const RECENT = 10
-const LOOK_EVERY_MS = 2_000
+const POLL_EVERY_MS = 2_000
 const OPEN: CommandStatus[] = ['pending', 'delivered', 'acked']
 /** Entries remembered as shown. A single read returns far fewer. */
 const SHOWN_MAX = 1_000
@@ -37,11 +37,11 @@ export const debug: Area = (command, cli) => {
       const connection = await cli.connect()
       await showState(cli, connection, deviceId)
       const records = new Records(cli, connection, deviceId)
-      await records.look()
+      await records.printNew()
       if (once) return
       cli.output.note(`watching ${deviceId}, until Ctrl-C`)
       await Promise.all([
-        lookAgain(cli, records),
+        poll(cli, records),
         follow(cli, deviceId, 'events'),
         follow(cli, deviceId, 'telemetry'),
         follow(cli, deviceId, 'logs'),
@@ -92,7 +92,7 @@ class Records {
   }
 
   /** Prints what is new since the last read, oldest first. */
-  async look(): Promise<void> {
+  async printNew(): Promise<void> {
     const parts = await Promise.all([this.#refusals(), this.#letters(), this.#commands()])
     const fresh = parts.flat().filter(([key]) => !this.#shown.has(key))
     for (const [key, line] of fresh.sort(([, a], [, b]) => a.at.localeCompare(b.at))) {
@@ -121,7 +121,7 @@ class Records {
       const about = [action, code, reason, ip, (count ?? 1) > 1 ? `${count} times` : undefined]
       return [
         `audit ${at} ${action} ${code}`,
-        { at, what: 'refused', about: words(about), data: { action, code, detail, ip } },
+        { at, what: 'refused', about: joined(about), data: { action, code, detail, ip } },
       ]
     })
   }
@@ -146,10 +146,10 @@ class Records {
   }
 }
 
-async function lookAgain(cli: Cli, records: Records): Promise<void> {
+async function poll(cli: Cli, records: Records): Promise<void> {
   while (!cli.signal.aborted) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: cli.signal }).catch(() => undefined)
-    if (!cli.signal.aborted) await records.look()
+    await sleep(POLL_EVERY_MS, undefined, { signal: cli.signal }).catch(() => undefined)
+    if (!cli.signal.aborted) await records.printNew()
   }
 }
 
@@ -178,6 +178,6 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 }
 
-function words(parts: readonly unknown[]): string {
+function joined(parts: readonly unknown[]): string {
   return parts.filter((part) => part !== undefined && part !== null && part !== '').join(', ')
 }

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import type { BulkEditBody, BulkEditResult } from '../../../schemas/bulk-edit.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { collect } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
@@ -68,13 +68,17 @@ export function editDevices(devicesCommand: Command, cli: Cli): void {
 /** Options that are missing or do not fit together. */
 function misuse(isOne: boolean, options: EditOptions): string | undefined {
   const { name, description, tag, metadata, heartbeatTimeout, ifMatch } = options
-  const isEmpty = [fieldsOf(options), patchOf(options), given({ name })].every(
+  const isEmpty = [fieldsOf(options), patchOf(options), definedFields({ name })].every(
     (fields) => Object.keys(fields).length === 0,
   )
   if (isEmpty) return 'nothing to change; see --help for the fields'
   if (isOne) {
     const [misplaced] = Object.keys(
-      given({ 'add-tag': options.addTag, 'remove-tag': options.removeTag, 'dry-run': options.dryRun }),
+      definedFields({
+        'add-tag': options.addTag,
+        'remove-tag': options.removeTag,
+        'dry-run': options.dryRun,
+      }),
     )
     const instead = misplaced === 'dry-run' ? '' : '; --tag sets the tags of one device'
     return misplaced === undefined ? undefined : `--${misplaced} is for several devices${instead}`
@@ -87,7 +91,7 @@ function misuse(isOne: boolean, options: EditOptions): string | undefined {
     'heartbeat-timeout': heartbeatTimeout,
     'if-match': ifMatch,
   }
-  const [misplaced] = Object.keys(given(ofOne))
+  const [misplaced] = Object.keys(definedFields(ofOne))
   if (misplaced === undefined) return undefined
   const instead = misplaced === 'tag' ? '; use --add-tag and --remove-tag' : ''
   return `--${misplaced} is for one device${instead}`
@@ -95,7 +99,7 @@ function misuse(isOne: boolean, options: EditOptions): string | undefined {
 
 function patchOf({ group, addTag, removeTag, status, reason }: EditOptions): BulkEditBody['patch'] {
   return {
-    ...given({ group, status, status_reason: reason }),
+    ...definedFields({ group, status, status_reason: reason }),
     ...(addTag === undefined ? {} : { tags_add: [...addTag] }),
     ...(removeTag === undefined ? {} : { tags_remove: [...removeTag] }),
   }
@@ -103,7 +107,7 @@ function patchOf({ group, addTag, removeTag, status, reason }: EditOptions): Bul
 
 async function editOne(cli: Cli, deviceId: string, options: EditOptions): Promise<void> {
   const { name, status, reason, ifMatch } = options
-  const body = { ...fieldsOf(options), ...given({ name, status, status_reason: reason }) }
+  const body = { ...fieldsOf(options), ...definedFields({ name, status, status_reason: reason }) }
   const { client } = await cli.connect()
   cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
 }

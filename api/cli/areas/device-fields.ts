@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { collect, jsonObject, wholeNumber } from '../option-parsers.ts'
 
 export interface FieldOptions {
@@ -29,9 +29,9 @@ export function withFields(command: Command): Command {
 
 export function fieldsOf({ description, group, tag, metadata, heartbeatTimeout: seconds }: FieldOptions) {
   return {
-    ...given({ description, group }),
+    ...definedFields({ description, group }),
     ...(tag === undefined ? {} : { tags: [...tag] }),
-    ...given({ metadata, heartbeat_timeout_sec: seconds }),
+    ...definedFields({ metadata, heartbeat_timeout_sec: seconds }),
   }
 }
 

@@ -7,8 +7,8 @@ import { type BulkRow, DEVICE_COLUMNS } from '../../../schemas/bulk.ts'
 import type { Client } from '../../../schemas/client.ts'
 import { type BulkPart, bulkParts } from '../bulk-parts.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { readText } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
@@ -46,7 +46,7 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
     const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
     const imported = await registerParts(cli, client, parts, {
       contentType: TYPES[format],
-      query: given({ dry_run: options.dryRun, upsert: options.upsert }),
+      query: definedFields({ dry_run: options.dryRun, upsert: options.upsert }),
     })
     cli.output.progress(undefined)
     const { rows, problem } = imported

@@ -1,7 +1,7 @@
 // Options that select devices, shared by `list` and `export`.
 import type { Command } from 'commander'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { collect, words } from '../option-parsers.ts'
 
 export interface FilterOptions {
@@ -32,9 +32,9 @@ export function withFilter(command: Command): Command {
 
 export function filterOf({ group, exact, status, type, tag, firmware, query }: FilterOptions) {
   return {
-    ...given({ group, group_exact: exact, type }),
+    ...definedFields({ group, group_exact: exact, type }),
     ...(status === undefined ? {} : { status: [...status] }),
     ...(tag === undefined ? {} : { tag: [...tag] }),
-    ...given({ firmware_version: firmware, q: query }),
+    ...definedFields({ firmware_version: firmware, q: query }),
   }
 }

@@ -91,7 +91,7 @@ export async function forDevices<Result extends object>(
   cli.output.progress(undefined)
   if (work.columns !== undefined) cli.output.list(done, work.columns)
   else cli.output.item({ devices: ids.length, done: done.length, failed: failures.length })
-  judge(ids, failures)
+  failIfAny(ids, failures)
 }
 
 export interface DeviceListing<Item extends object> {
@@ -122,10 +122,10 @@ export async function listOfDevices<Item extends object>(
   )
   if (done.some(({ hasMore }) => hasMore))
     cli.output.note(`only the first ${limit} of each device are shown; use --limit to see more`)
-  judge(ids, failures)
+  failIfAny(ids, failures)
 }
 
-function judge(ids: readonly string[], failures: readonly string[]): void {
+function failIfAny(ids: readonly string[], failures: readonly string[]): void {
   if (failures.length === 0) return
   const shown = failures.slice(0, SHOWN_MAX).join('; ')
   throw new Failure(EXIT.failed, `${failures.length} of ${ids.length} devices failed: ${shown}`)

@@ -4,7 +4,7 @@ import type { DeviceBody } from '../../../schemas/device.ts'
 import { TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -72,7 +72,7 @@ function list(command: Command, cli: Cli): void {
       const asked = {
         per_page: pageSize(limit),
         ...filterOf(options),
-        ...given({ sort }),
+        ...definedFields({ sort }),
       }
       const pages = client.pages.listDevices({ query: asked })
       await cli.output.listFirst(pages, limit, COLUMNS)
@@ -116,7 +116,7 @@ function create(command: Command, cli: Cli): void {
             name,
             type,
             ...fieldsOf(options),
-            ...given({ device_id: deviceId, parent_id: parent }),
+            ...definedFields({ device_id: deviceId, parent_id: parent }),
           },
         })
         cli.output.item(registered, [
@@ -131,7 +131,7 @@ function create(command: Command, cli: Cli): void {
     )
 }
 
-const LEFT: readonly Column<DeviceBody>[] = [
+const STATUS_FIELDS: readonly Column<DeviceBody>[] = [
   ['device_id', (device) => device.device_id],
   ['status', (device) => device.status],
 ]
@@ -148,7 +148,7 @@ function decommission(devicesCommand: Command, cli: Cli): void {
       question: (what) => `Decommission ${what}? No connection is possible afterwards.`,
       asksAlways: true,
       run: (client, device_id) => client.decommissionDevice({ device_id }),
-      fields: LEFT,
+      fields: STATUS_FIELDS,
     })
   })
 }
@@ -165,7 +165,7 @@ function purge(devicesCommand: Command, cli: Cli): void {
       question: (what) => `Purge ${what}? Record, telemetry and history are removed.`,
       asksAlways: true,
       run: (client, device_id) => client.decommissionDevice({ device_id, query: { purge: true } }),
-      fields: LEFT,
+      fields: STATUS_FIELDS,
     })
   })
 }
@@ -188,7 +188,7 @@ function token(devicesCommand: Command, cli: Cli): void {
   )
   command.action(async (ids: readonly string[], options: TokenOptions) => {
     const { ttlHours, ttlSec, scope, revokePrevious } = options
-    const about = given({
+    const about = definedFields({
       ttl_hours: ttlHours,
       ttl_sec: ttlSec,
       scopes: scope,

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, type Pages, pageSize } from '../paged.ts'
@@ -31,7 +31,7 @@ interface Line {
   readonly logger: string | null
 }
 
-const LINE: readonly Column<Line>[] = [
+const LOG_COLUMNS: readonly Column<Line>[] = [
   ['TIME', ({ timestamp }) => timestamp],
   ['LEVEL', ({ level }) => level],
   ['LOGGER', ({ logger }) => logger],
@@ -40,41 +40,46 @@ const LINE: readonly Column<Line>[] = [
 
 export const logs = feedArea<Line>({
   channel: 'logs',
-  columns: LINE,
+  columns: LOG_COLUMNS,
   choice: {
     name: 'level',
-    says: 'only lines with these levels',
+    description: 'only lines with these levels',
     words: LOG_LEVELS,
-    of: ({ level }) => level,
+    valueOf: ({ level }) => level,
   },
   examples: ['robot-7 --from 1h --level error fatal', 'robot-7 -f', '--group warehouse --level fatal'],
   ofFleet: ({ pages }, query) => pages.listFleetLogs({ query }),
   ofDevice: ({ pages }, device_id, query) => pages.listDeviceLogs({ device_id, query }),
 })
 
-interface Happening {
+interface TimelineEvent {
   readonly timestamp: string
   readonly kind: string
   readonly data: JsonObject
 }
 
-const HAPPENING: readonly Column<Happening>[] = [
+const EVENT_COLUMNS: readonly Column<TimelineEvent>[] = [
   ['TIME', ({ timestamp }) => timestamp],
   ['KIND', ({ kind }) => kind],
-  ['WHAT', whatHappened],
+  ['WHAT', eventText],
 ]
 
-export const events = feedArea<Happening>({
+export const events = feedArea<TimelineEvent>({
   channel: 'events',
-  columns: HAPPENING,
-  choice: { name: 'kind', says: 'only events of these kinds', words: EVENT_KINDS, of: ({ kind }) => kind },
+  columns: EVENT_COLUMNS,
+  choice: {
+    name: 'kind',
+    description: 'only events of these kinds',
+    words: EVENT_KINDS,
+    valueOf: ({ kind }) => kind,
+  },
   examples: ['robot-7 --from 7d --kind status command', 'robot-7 -f', '--from 1h'],
   ofFleet: ({ pages }, query) => pages.listFleetEvents({ query }),
   ofDevice: ({ pages }, device_id, query) => pages.listDeviceEvents({ device_id, query }),
 })
 
 /** A one-line summary of the event. `--json` prints all fields. */
-function whatHappened({ kind, data }: Happening): string {
+function eventText({ kind, data }: TimelineEvent): string {
   const text = (name: string) => plain(data[name])
   switch (kind) {
     case 'status':
@@ -107,9 +112,9 @@ interface FeedSpec<Item> {
   /** The option that filters entries by a word. */
   readonly choice: {
     readonly name: 'level' | 'kind'
-    readonly says: string
+    readonly description: string
     readonly words: readonly string[]
-    readonly of: (item: Item) => string
+    readonly valueOf: (item: Item) => string
   }
   readonly examples: readonly string[]
   readonly ofFleet: (client: Client, query: FeedQuery) => Pages<Item & { readonly device_id: string }>
@@ -117,7 +122,7 @@ interface FeedSpec<Item> {
 }
 
 function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice }: FeedSpec<Item>): Area {
-  const { name, says, words, of } = choice
+  const { name, description: says, words, valueOf: of } = choice
   return (command, cli) => {
     command
       .argument('[device_id]', 'id of the device (default: all devices)')
@@ -138,9 +143,9 @@ function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice 
         return await followFeed({ cli, deviceId, group, channel }, columns, isWanted)
       }
       const { client } = await cli.connect()
-      const query = { limit: pageSize(limit), ...given({ from, to, [name]: wanted?.join(',') }) }
+      const query = { limit: pageSize(limit), ...definedFields({ from, to, [name]: wanted?.join(',') }) }
       if (deviceId === undefined) {
-        return await cli.output.listFirst(ofFleet(client, { ...query, ...given({ group }) }), limit, [
+        return await cli.output.listFirst(ofFleet(client, { ...query, ...definedFields({ group }) }), limit, [
           DEVICE,
           ...columns,
         ])
@@ -163,7 +168,7 @@ async function followFeed<Item>(
   columns: readonly Column<Item>[],
   isWanted: (item: Item) => boolean,
 ): Promise<void> {
-  const filter = given({ device_id: deviceId, group })
+  const filter = definedFields({ device_id: deviceId, group })
   await watch(cli, { channel, filter }, ({ type, device_id: of, data }) => {
     // A live event has the same fields as an entry of the list.
     const item = data as Item

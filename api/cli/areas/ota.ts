@@ -8,9 +8,9 @@ import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import type { Area } from '../area.ts'
 import type { Cli, Connection } from '../cli.ts'
 import { openCounted } from '../counted-file.ts'
+import { definedFields } from '../defined-fields.ts'
 import { downloadImage } from '../download-image.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -35,9 +35,9 @@ const PREVIEW: readonly Column<TargetPreview>[] = [
   ['by_status', ({ by_status }) => countsText(by_status)],
   ['by_type', ({ by_type }) => countsText(by_type)],
 ]
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 /** Statuses in which a deployment makes no further progress by itself. */
-const AT_REST: ReadonlySet<string> = new Set([
+const IDLE_STATUSES: ReadonlySet<string> = new Set([
   ...['paused', 'completed', 'failed', 'aborted', 'cancelled', 'rolled_back'],
 ])
 
@@ -157,7 +157,7 @@ function list(command: Command, cli: Cli): void {
     .option(...LIMIT_OPTION)
     .action(async ({ type, limit }: { type?: string; limit: number }) => {
       const { client } = await cli.connect()
-      const query = { per_page: pageSize(limit), ...given({ device_type: type }) }
+      const query = { per_page: pageSize(limit), ...definedFields({ device_type: type }) }
       await cli.output.listFirst(client.pages.listFirmware({ query }), limit, [
         ['ID', ({ firmware_id }) => firmware_id],
         ['VERSION', ({ version }) => version],
@@ -200,12 +200,12 @@ function deploy(command: Command, cli: Cli): void {
       const body = {
         firmware_version: version,
         target: to,
-        ...given({ device_type: type, max_concurrent: maxConcurrent }),
+        ...definedFields({ device_type: type, max_concurrent: maxConcurrent }),
         ...(canary === undefined ? {} : { strategy: 'canary' as const, canary: { percent: canary } }),
       }
       const created = await connection.client.createDeployment({
         body,
-        query: given({ dry_run: dryRun }),
+        query: definedFields({ dry_run: dryRun }),
         idempotencyKey: options.key ?? randomUUID(),
       })
       if (!('deployment_id' in created)) return cli.output.item(created, PREVIEW)
@@ -256,14 +256,14 @@ function status(command: Command, cli: Cli): void {
 async function follow(cli: Cli, { client }: Connection, deployment_id: string): Promise<void> {
   for (;;) {
     const deployment = await client.getDeployment({ deployment_id })
-    if (AT_REST.has(deployment.status)) {
+    if (IDLE_STATUSES.has(deployment.status)) {
       cli.output.progress(undefined)
       cli.output.item(deployment, FIELDS)
       if (deployment.status === 'completed') return
       throw new Failure(EXIT.failed, `${deployment_id} is ${deployment.status}`)
     }
     cli.output.progress(`${deployment_id}: ${deployment.status} ${barText(deployment.progress)}`)
-    await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
+    await passes(POLL_EVERY_MS, undefined, { signal: cli.signal })
   }
 }
 
@@ -301,7 +301,7 @@ function rollback(command: Command, cli: Cli): void {
     .action(async (device_id: string, { to, yes }: { to?: string; yes?: boolean }) => {
       const { client } = await cli.connect()
       await confirm(`Take ${device_id} back to ${to ?? 'its previous firmware'}?`, yes)
-      const body = given({ version: to })
+      const body = definedFields({ version: to })
       const begun = await client.rollBackDevice({ device_id, body, idempotencyKey: randomUUID() })
       cli.output.item(begun, [
         ['deployment_id', ({ deployment_id }) => deployment_id],
@@ -320,7 +320,7 @@ function versions(command: Command, cli: Cli): void {
     .option('--type <type>', 'only devices of this type')
     .action(async ({ group, type }: { group?: string; type?: string }) => {
       const { client } = await cli.connect()
-      const { data } = await client.listFirmwareVersions({ query: given({ group, type }) })
+      const { data } = await client.listFirmwareVersions({ query: definedFields({ group, type }) })
       cli.output.list(data, [
         ['TYPE', (found) => found.type],
         ['VERSION', ({ firmware_version }) => firmware_version],

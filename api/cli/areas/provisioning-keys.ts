@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { ProvisioningClaimBody, ProvisioningKeyBody } from '../../../schemas/provisioning.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { addDelete } from '../delete-command.ts'
-import { given } from '../given.ts'
 import { laterInstant, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -89,7 +89,14 @@ function create(command: Command, cli: Cli): void {
     .option('--approval', 'each device waits until an admin approves it')
     .action(async ({ type, devices, name, group, ids, ttl, expires, approval }: CreateOptions) => {
       const { client } = await cli.connect()
-      const more = given({ name, group, id_pattern: ids, ttl_sec: ttl, expires_at: expires, approval })
+      const more = definedFields({
+        name,
+        group,
+        id_pattern: ids,
+        ttl_sec: ttl,
+        expires_at: expires,
+        approval,
+      })
       const created = await client.createProvisioningKey({ body: { type, limit: devices, ...more } })
       cli.output.item(created, [
         ['id', ({ id }) => id],

@@ -3,11 +3,11 @@ import { setTimeout as passes } from 'node:timers/promises'
 import type { RepairBody } from '../../../schemas/repair.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 const SILENCE_MS_MAX = 60_000
 
 interface Options {
@@ -31,24 +31,20 @@ export const repair: Area = (command, cli) => {
     )
     .action(async ({ from, to, wait }: Options) => {
       const { client } = await cli.connect()
-      const body = given({ from, to })
-      const begun = await client.startRepair({ body })
-      const last = wait ? await subscription(begun, cli, () => client.getRepair()) : begun
+      const body = definedFields({ from, to })
+      const started = await client.startRepair({ body })
+      const last = wait ? await awaitEnd(started, cli, () => client.getRepair()) : started
       cli.output.item(last)
     })
 }
 
-async function subscription(
-  begun: RepairBody,
-  cli: Cli,
-  look: () => Promise<RepairBody>,
-): Promise<RepairBody> {
-  let last = begun
+async function awaitEnd(started: RepairBody, cli: Cli, read: () => Promise<RepairBody>): Promise<RepairBody> {
+  let last = started
   let movedAt = Date.now()
   while (last.status === 'running') {
-    await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
-    const next = await look()
-    if (next.id !== begun.id)
+    await passes(POLL_EVERY_MS, undefined, { signal: cli.signal })
+    const next = await read()
+    if (next.id !== started.id)
       throw new Failure(EXIT.conflict, 'another repair was started and replaced this one')
     if (next.updated_at !== last.updated_at) movedAt = Date.now()
     if (Date.now() - movedAt > SILENCE_MS_MAX)

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { addDelete } from '../delete-command.ts'
-import { given } from '../given.ts'
 import { ifUnchanged } from '../if-unchanged.ts'
 import { FROM_OPTION, readJsonFile, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
@@ -106,7 +106,7 @@ function testRule(command: Command, cli: Cli): void {
       const { client } = await cli.connect()
       const rule = readJsonFile<RuleWishBody>(file)
       const tested = await client.testAlertRule({
-        body: { rule, from, ...given({ to, device_ids: device }) },
+        body: { rule, from, ...definedFields({ to, device_ids: device }) },
       })
       if (cli.output.isJson) {
         cli.output.item(tested)

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { bodyOf } from '../command-options.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { DEVICE_ARGUMENT, FROM_OPTION, TO_OPTION, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -73,7 +73,7 @@ function get(shadowCommand: Command, cli: Cli): void {
     const targets = targetsOf(command, ids, options)
     if (options.atVersion !== undefined && singleOf(targets) === undefined)
       return command.error('error: --at-version is for one device')
-    const query = given({ at_version: options.atVersion })
+    const query = definedFields({ at_version: options.atVersion })
     return await forDevices<Document>(cli, targets, options, {
       run: (client, device_id) => client.getShadow({ device_id, query }),
       fields: FIELDS,
@@ -192,7 +192,7 @@ function history(shadowCommand: Command, cli: Cli): void {
   )
   command.action(async (ids: readonly string[], options: HistoryOptions) => {
     const { section, from, to, limit } = options
-    const query = { per_page: pageSize(limit), ...given({ section, from, to }) }
+    const query = { per_page: pageSize(limit), ...definedFields({ section, from, to }) }
     await listOfDevices(cli, targetsOf(command, ids, options), {
       limit,
       pages: (client, device_id) => client.pages.getShadowHistory({ device_id, query }),

@@ -5,8 +5,8 @@ import type { SilenceBody as SilenceSchema } from '../../../schemas/alert.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -35,7 +35,7 @@ export const silences: Area = (command, cli) => {
     .option(...LIMIT_OPTION)
     .action(async ({ state, limit }: { state?: string; limit: number }) => {
       const { client } = await cli.connect()
-      const query = { per_page: pageSize(limit), ...given({ state }) }
+      const query = { per_page: pageSize(limit), ...definedFields({ state }) }
       await cli.output.listFirst(client.pages.listSilences({ query }), limit, COLUMNS)
     })
   create(command, cli)
@@ -76,7 +76,7 @@ function create(parent: Command, cli: Cli): void {
   )
   command.action(async (comment: string, options: CreateOptions) => {
     const { forSec, rule, device, group, type, tag, severity } = options
-    const matchers = given({ rule_id: rule, device_id: device, group, type, tag, severity })
+    const matchers = definedFields({ rule_id: rule, device_id: device, group, type, tag, severity })
     if (Object.keys(matchers).length === 0)
       throw new Failure(
         EXIT.usage,

@@ -13,8 +13,8 @@ import {
 import { errorText } from '../../../schemas/error-text.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import { problemLines } from '../problem-lines.ts'
 
@@ -75,19 +75,19 @@ export const simulate: Area = (command, cli) => {
         '  fleet simulate --scenario site.yaml --seed 7 --json\n',
     )
     .action(async (count: number | undefined, options: SimulateOptions) => {
-      const scenario = await chosen(cli, count, options)
-      if (options.check !== true) await play(cli, scenario, options.mqttUrl)
+      const scenario = await chooseScenario(cli, count, options)
+      if (options.check !== true) await runScenario(cli, scenario, options.mqttUrl)
       else
         cli.output.item({ name: scenario.name, devices: devicesOf(scenario), types: scenario.types.length })
     })
 }
 
-async function chosen(
+async function chooseScenario(
   cli: Cli,
   count: number | undefined,
   { scenario: path, seed, duration, updates }: SimulateOptions,
 ): Promise<Scenario> {
-  const changed = given({ seed, durationSec: duration })
+  const changed = definedFields({ seed, durationSec: duration })
   if (path !== undefined) {
     if (count !== undefined || updates !== undefined)
       throw new Failure(
@@ -102,7 +102,13 @@ async function chosen(
   const { openFilesMax, tooFewFiles } = await import('../../../engine/edge/simulator/fleet/sockets.ts')
   const wanted = count ?? COUNT_DEFAULT
   const isViaGateways = tooFewFiles(wanted, openFilesMax()) !== undefined
-  return builtIn({ count: wanted, seed: SEED_DEFAULT, isViaGateways, ...changed, ...given({ updates }) })
+  return builtIn({
+    count: wanted,
+    seed: SEED_DEFAULT,
+    isViaGateways,
+    ...changed,
+    ...definedFields({ updates }),
+  })
 }
 
 async function read(path: string): Promise<Scenario> {
@@ -120,7 +126,7 @@ async function read(path: string): Promise<Scenario> {
   return found.scenario
 }
 
-async function play(cli: Cli, scenario: Scenario, mqtt: string | undefined): Promise<void> {
+async function runScenario(cli: Cli, scenario: Scenario, mqtt: string | undefined): Promise<void> {
   const { client, url, token } = await cli.connect()
   const mqttUrl = mqtt ?? (await client.readyz({ query: { verbose: '' } })).mqtt_url
   if (mqttUrl === undefined)

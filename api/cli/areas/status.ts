@@ -1,6 +1,6 @@
 // `fleet status`: the number of devices by status, recent changes, and what needs attention.
 import type { Area } from '../area.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { FROM_OPTION, instant } from '../option-parsers.ts'
 
 interface Options {
@@ -26,8 +26,8 @@ export const status: Area = (command, cli) => {
     .action(async ({ group, from = instant('24h') }: Options) => {
       const { client } = await cli.connect()
       const [summary, trend, alerts] = await Promise.all([
-        client.getFleetSummary({ query: given({ group }) }),
-        client.getFleetTrend({ query: { from, interval: '1h', ...given({ group }) } }),
+        client.getFleetSummary({ query: definedFields({ group }) }),
+        client.getFleetTrend({ query: { from, interval: '1h', ...definedFields({ group }) } }),
         client.getAlertSummary({}),
       ])
       const [then] = trend.data

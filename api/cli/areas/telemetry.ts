@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { AGGREGATES, type Aggregate, INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { given } from '../given.ts'
+import { definedFields } from '../defined-fields.ts'
 import { collect, instant, TO_OPTION, wholeNumber, words } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 import {
@@ -127,7 +127,7 @@ function history(telemetryCommand: Command, cli: Cli): void {
       return command.error('error: give device ids or --selector, and a metric such as battery.percent')
     const query = {
       metric: [metric],
-      ...given({ from, to, interval }),
+      ...definedFields({ from, to, interval }),
       ...(agg === undefined ? {} : { agg: [...agg] }),
     }
     return await listOfDevices<Bucket>(cli, targetsOf(command, texts.slice(0, -1), options), {
@@ -169,7 +169,7 @@ function watchCommand(command: Command, cli: Cli): void {
       wholeNumber(0, THROTTLE_MS_MAX),
     )
     .action(async (deviceId: string | undefined, { group, tag, metric, throttleMs }: WatchOptions) => {
-      const filter = given({ device_id: deviceId, group, tag, metrics: metric })
+      const filter = definedFields({ device_id: deviceId, group, tag, metrics: metric })
       await follow(cli, filter, { throttleMs })
     })
 }

@@ -5,9 +5,9 @@ import type { UserBody } from '../../../schemas/users.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { definedFields } from '../defined-fields.ts'
 import { addDelete } from '../delete-command.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { given } from '../given.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { askSecret, readSecret } from '../prompt.ts'
@@ -53,7 +53,7 @@ function list(usersCommand: Command, cli: Cli): void {
     const { client } = await cli.connect()
     const query = {
       per_page: pageSize(limit),
-      ...given({ q, role }),
+      ...definedFields({ q, role }),
     }
     await cli.output.listFirst(client.pages.listUsers({ query }), limit, COLUMNS)
   })
@@ -85,7 +85,7 @@ function create(usersCommand: Command, cli: Cli): void {
     const { client } = await cli.connect()
     const password = await passwordFrom(passwordStdin)
     const user = await client.register({ body: { email, name, role, password } })
-    cli.output.item(groups === undefined ? user : await restricted(client, user.id, groups))
+    cli.output.item(groups === undefined ? user : await restrictToGroups(client, user.id, groups))
   })
 }
 
@@ -98,7 +98,7 @@ interface CreateOptions {
 }
 
 /** If the restriction fails, the user is removed again, so that nobody keeps more access than intended. */
-async function restricted(client: Client, user_id: string, groups: string[]): Promise<UserBody> {
+async function restrictToGroups(client: Client, user_id: string, groups: string[]): Promise<UserBody> {
   try {
     return await client.editUser({ user_id, body: { groups } })
   } catch (error) {
@@ -148,7 +148,7 @@ function edit(usersCommand: Command, cli: Cli): void {
   command.action(async (user: string, options: EditOptions) => {
     const { email, name, role, groups, allGroups, enable, disable, passwordStdin } = options
     const body = {
-      ...given({ email, name, role, groups }),
+      ...definedFields({ email, name, role, groups }),
       ...(allGroups === true ? { groups: [] } : {}),
       ...(disable === true ? { disabled: true } : {}),
       ...(enable === true ? { disabled: false } : {}),

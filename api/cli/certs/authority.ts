@@ -77,9 +77,9 @@ export class Authority {
     const ledger = { name, crl_url: crlUrl ?? null, crl_number: 0, expires_at: toIso(until), issued: [] }
     write(join(dir, 'ca.key'), keyToPem(key), 0o600)
     write(join(dir, 'ca.crt'), pem, 0o644)
-    const made = new Authority(dir, ledger)
-    made.#save({ now })
-    return made
+    const created = new Authority(dir, ledger)
+    created.#save({ now })
+    return created
   }
 
   static open(dir: string): Authority {
@@ -108,14 +108,14 @@ export class Authority {
   ): readonly Pick<CertificateFiles, 'certificate'>[] {
     const dir = join(this.#dir, 'devices')
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const made = requests.map(({ deviceId, key }) =>
+    const created = requests.map(({ deviceId, key }) =>
       this.#make({ kind: 'device', name: toDeviceId(deviceId), key, days, now }),
     )
-    this.#enter(
-      made.map(({ entry }) => entry),
+    this.#record(
+      created.map(({ entry }) => entry),
       now,
     )
-    return made.map(({ entry, pem }) => {
+    return created.map(({ entry, pem }) => {
       const certificate = join(dir, `${entry.name}.crt`)
       write(certificate, pem, 0o644)
       return { certificate }
@@ -152,7 +152,7 @@ export class Authority {
   #issue({ path, ...wanted }: Omit<CertificateRequest, 'key'> & { readonly path: string }): CertificateFiles {
     const key = newKey()
     const { entry, pem } = this.#make({ ...wanted, key })
-    this.#enter([entry], wanted.now)
+    this.#record([entry], wanted.now)
     const files = { certificate: `${path}.crt`, key: `${path}.key` }
     write(files.key, keyToPem(key), 0o600)
     write(files.certificate, pem, 0o644)
@@ -178,7 +178,7 @@ export class Authority {
   }
 
   /** Called before files are written, because a certificate missing from the ledger could not be revoked. */
-  #enter(entries: readonly IssuedCertificate[], now: number): void {
+  #record(entries: readonly IssuedCertificate[], now: number): void {
     this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, ...entries] }
     this.#save({ now })
   }
@@ -216,9 +216,9 @@ function toDeviceId(text: string): DeviceId {
 /** Replaces the file atomically, because a service may be reading it. */
 function write(path: string, text: string, mode: number): void {
   // The name is random, so nobody can have placed a file or link there, and the mode of a new file protects the key.
-  const beside = `${path}.${randomUUID()}.new`
-  writeFileSync(beside, text, { mode, flag: 'wx' })
-  renameSync(beside, path)
+  const temporary = `${path}.${randomUUID()}.new`
+  writeFileSync(temporary, text, { mode, flag: 'wx' })
+  renameSync(temporary, path)
 }
 
 function toIso(at: number): string {

@@ -20,7 +20,7 @@ interface SignOptions {
   readonly now: number
 }
 
-type RequestVerdict = { readonly kind: 'fit'; readonly request: DeviceRequest } | Unfit
+type RequestCheck = { readonly kind: 'fit'; readonly request: DeviceRequest } | Unfit
 interface Unfit {
   readonly kind: 'unfit'
   readonly why: string
@@ -47,7 +47,7 @@ export function signFiles(
   { deviceId, days, now }: SignOptions,
 ): readonly SignedFile[] {
   const seen = new Set<string>()
-  const judged = files.map((file) => [file, withoutRepeats(judge(file, deviceId), seen)] as const)
+  const judged = files.map((file) => [file, withoutRepeats(checkFile(file, deviceId), seen)] as const)
   const fit = judged.flatMap(([, result]) => (result.kind === 'fit' ? [result.request] : []))
   const certificates = new Map(
     authority.signRequests(fit, { days, now }).map(({ certificate }, i) => [fit[i], certificate]),
@@ -64,7 +64,7 @@ export function signFiles(
   )
 }
 
-function judge(file: string, named: string | undefined): RequestVerdict {
+function checkFile(file: string, named: string | undefined): RequestCheck {
   const { size } = statSync(file)
   if (size > REQUEST_BYTES_MAX) return unfit('it is larger than any signing request')
   const read = readSigningRequest(readFileSync(file))
@@ -86,7 +86,7 @@ function judge(file: string, named: string | undefined): RequestVerdict {
 }
 
 /** Refuses a second request for the same device, whose certificate would overwrite the first. */
-function withoutRepeats(judged: RequestVerdict, seen: Set<string>): RequestVerdict {
+function withoutRepeats(judged: RequestCheck, seen: Set<string>): RequestCheck {
   if (judged.kind === 'unfit') return judged
   const { deviceId } = judged.request
   if (seen.has(deviceId)) return unfit(`another file before it is a request of ${deviceId}, too`)

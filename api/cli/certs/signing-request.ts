@@ -40,7 +40,7 @@ const PEM = /-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)----
 export function readSigningRequest(file: Buffer): SigningRequest {
   try {
     const body = PEM.exec(file.toString('latin1'))?.[1]
-    return judge(body === undefined ? file : Buffer.from(body, 'base64'))
+    return checkRequest(body === undefined ? file : Buffer.from(body, 'base64'))
   } catch (error) {
     if (error instanceof DerError || isCryptoError(error))
       return unfit(`it is no certificate signing request (PKCS #10, PEM or DER): ${error.message}`)
@@ -48,7 +48,7 @@ export function readSigningRequest(file: Buffer): SigningRequest {
   }
 }
 
-function judge(bytes: Buffer): SigningRequest {
+function checkRequest(bytes: Buffer): SigningRequest {
   const [outer, ...more] = readValues(bytes)
   if (more.length > 0) throw new DerError('more bytes follow the request')
   const [info, algorithm, signature] = readValues(expectTag(outer, SEQUENCE).content)

@@ -18,7 +18,7 @@ export interface CommandResult {
 
 export interface RunningCli {
   readonly child: ChildProcess
-  readonly said: () => Omit<CommandResult, 'code'>
+  readonly output: () => Omit<CommandResult, 'code'>
   readonly ended: Promise<CommandResult>
 }
 
@@ -72,14 +72,14 @@ export function openCliHarness(): CliHarness {
     })
     // The process may exit without reading its input.
     child.stdin.on('error', () => undefined).end(stdin)
-    const said = () => ({ stdout, stderr })
+    const output = () => ({ stdout, stderr })
     const ended = new Promise<CommandResult>((resolve) => {
       child.once('close', (code) => {
         running.delete(begun)
-        resolve({ code, ...said() })
+        resolve({ code, ...output() })
       })
     })
-    const begun = { child, said, ended }
+    const begun = { child, output, ended }
     running.add(begun)
     return begun
   }

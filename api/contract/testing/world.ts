@@ -77,8 +77,8 @@ export async function openWorld(): Promise<World> {
       },
       isNew: true,
     })
-    await engine.say(robot, 'telemetry', { m: 1 })
-    await engine.say(robot, 'status', { status: 'rubbish' })
+    await engine.publish(robot, 'telemetry', { m: 1 })
+    await engine.publish(robot, 'status', { status: 'rubbish' })
     await engine.submit(old, { kind: 'decommission' }, { by })
     const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
     await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, { by })

@@ -24,6 +24,6 @@ export async function openTelemetry(options: HarnessOptions = {}) {
     harness.request(line, { token, ...(headers === undefined ? {} : { headers }) })
   /** Lets the device report these metrics. */
   const reported = (...metrics: readonly string[]) =>
-    harness.engine.say(id, 'telemetry', Object.fromEntries(metrics.map((metric) => [metric, 1])))
+    harness.engine.publish(id, 'telemetry', Object.fromEntries(metrics.map((metric) => [metric, 1])))
   return { ...harness, id, points, reported, send }
 }

@@ -27,10 +27,13 @@ import { CLUSTER_NAME as NAME, type OpenProfile, type ProfilePorts } from './pro
 import { waitForServer, warnOfClickHouse } from './wait-for-server.ts'
 
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
-type ThisSettings = Settings & { readonly profile: ClusterSettings }
+type ClusterProfileSettings = Settings & { readonly profile: ClusterSettings }
 
 /** Waits for all servers except ClickHouse: rows can wait for it in the log. */
-export async function openCluster(settings: ThisSettings, ports: ProfilePorts): Promise<OpenProfile> {
+export async function openCluster(
+  settings: ClusterProfileSettings,
+  ports: ProfilePorts,
+): Promise<OpenProfile> {
   const { logger, fatal } = ports
   const { profile } = settings
   const node = randomUUID()
@@ -96,7 +99,7 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
 }
 
 /** EMQX's rule that checks device tokens needs an RSA key. Other setups may work with a secret. */
-function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
+function warnOfKey({ profile, signing }: ClusterProfileSettings, logger: Logger): void {
   const alg = signing.kind === 'private_key' ? parsePrivateKey(signing.pem)?.alg : undefined
   if (profile.mqtt.mode === 'emqx' && alg !== 'RS256')
     logger.warn(
@@ -106,16 +109,16 @@ function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
 }
 
 /** Unless a public address is set, image links sent to a device contain the address of the node that sends them. */
-function warnOfLinks({ profile, ota, publicUrl, s3 }: ThisSettings, logger: Logger): void {
-  const tells = profile.roles.includes('engine') && s3 !== undefined
-  if (tells && !profile.roles.includes('api') && (ota.publicUrl ?? publicUrl) === undefined)
+function warnOfLinks({ profile, ota, publicUrl, s3 }: ClusterProfileSettings, logger: Logger): void {
+  const sendsLinks = profile.roles.includes('engine') && s3 !== undefined
+  if (sendsLinks && !profile.roles.includes('api') && (ota.publicUrl ?? publicUrl) === undefined)
     logger.warn(
       {},
       'devices cannot load firmware: their links would name this node, which has not the role api; set FLEET_PUBLIC_URL',
     )
 }
 
-function openLink({ profile, durability }: ThisSettings, logger: Logger) {
+function openLink({ profile, durability }: ClusterProfileSettings, logger: Logger) {
   const { servers, isTls, user, password, monitors } = profile.nats
   return waitForServer(
     () =>
@@ -132,7 +135,7 @@ function openLink({ profile, durability }: ThisSettings, logger: Logger) {
   )
 }
 
-function openBroker({ profile }: ThisSettings, nodeId: string, warn: Warn) {
+function openBroker({ profile }: ClusterProfileSettings, nodeId: string, warn: Warn) {
   const isUsed = profile.roles.some((role) => role !== 'api')
   const { mode, url, publicUrl, ingestPassword, apiPassword, emqxApi } = profile.mqtt
   return openMqttBroker({

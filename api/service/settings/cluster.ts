@@ -57,40 +57,40 @@ const EXAMPLES = {
 } as const satisfies Partial<Record<Name, string>>
 type RequiredName = keyof typeof EXAMPLES
 
-export function readCluster(read: Reader): ClusterSettings {
-  const roles = readRoles(read)
-  const mode = read.word('FLEET_MQTT_MODE', ['emqx', 'plain'], 'emqx')
-  refuseMissing(read, { roles, mode })
+export function readCluster(reader: Reader): ClusterSettings {
+  const roles = readRoles(reader)
+  const mode = reader.word('FLEET_MQTT_MODE', ['emqx', 'plain'], 'emqx')
+  refuseMissing(reader, { roles, mode })
   const url = (name: RequiredName, schemes: readonly string[]) =>
-    read.url(name, schemes, EXAMPLES[name]) ?? ''
+    reader.url(name, schemes, EXAMPLES[name]) ?? ''
   return {
     kind: 'cluster',
     roles,
-    nodeName: read.matching(
+    nodeName: reader.matching(
       'FLEET_NODE_NAME',
       /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
       'up to 64 letters, digits, dots, dashes and underscores',
     ),
-    nats: readNats(read),
+    nats: readNats(reader),
     redisUrl: url('FLEET_REDIS_URL', ['redis', 'rediss']),
     clickhouse: {
       url: url('FLEET_CLICKHOUSE_URL', ['http', 'https']),
-      cluster: read.matching(
+      cluster: reader.matching(
         'FLEET_CLICKHOUSE_CLUSTER',
         /^[A-Za-z0-9_-]{1,64}$/,
         'the name of a cluster in the configuration of ClickHouse',
       ),
     },
-    mqtt: readMqtt(read, { mode, url: url('FLEET_MQTT_URL', ['mqtt', 'mqtts']) }),
+    mqtt: readMqtt(reader, { mode, url: url('FLEET_MQTT_URL', ['mqtt', 'mqtts']) }),
   }
 }
 
 /** Refuses settings of the other profile, which would have no effect. */
-export function refuseForeign(read: Reader, profile: 'embedded' | 'cluster'): void {
+export function refuseForeign(reader: Reader, profile: 'embedded' | 'cluster'): void {
   const foreign = profile === 'embedded' ? CLUSTER_NAMES : EMBEDDED_NAMES
-  const name = foreign.find((name) => read.text(name) !== undefined)
+  const name = foreign.find((name) => reader.text(name) !== undefined)
   if (name !== undefined)
-    read.refuse(
+    reader.refuse(
       name,
       profile === 'embedded'
         ? 'is a setting of the cluster profile; set FLEET_PROFILE=cluster as well'
@@ -98,16 +98,16 @@ export function refuseForeign(read: Reader, profile: 'embedded' | 'cluster'): vo
     )
 }
 
-function readRoles(read: Reader): readonly Role[] {
+function readRoles(reader: Reader): readonly Role[] {
   const named = new Set(
-    read.list('FLEET_ROLES', (item) => ROLES.some((role) => role === item), `some of ${ROLES.join(', ')}`),
+    reader.list('FLEET_ROLES', (item) => ROLES.some((role) => role === item), `some of ${ROLES.join(', ')}`),
   )
   return named.size === 0 ? ROLES : ROLES.filter((role) => named.has(role))
 }
 
 /** Reports all missing settings at once, to spare the operator one start per setting. */
 function refuseMissing(
-  read: Reader,
+  reader: Reader,
   { roles, mode }: Pick<ClusterSettings, 'roles'> & Pick<MqttSettings, 'mode'>,
 ): void {
   const [isEngine, isIngress] = [roles.includes('engine'), roles.includes('ingress')]
@@ -122,46 +122,46 @@ function refuseMissing(
       ? (['FLEET_EMQX_API_URL', 'FLEET_EMQX_API_KEY', 'FLEET_EMQX_API_SECRET'] as const)
       : []),
   ]
-  const [first, ...more] = needed.filter((name) => read.text(name) === undefined)
+  const [first, ...more] = needed.filter((name) => reader.text(name) === undefined)
   if (first === undefined) return
   const shown = (name: RequiredName) => `${name}=${EXAMPLES[name]}`
   const also = more.length === 0 ? '' : `; also required: ${more.map(shown).join(' ')}`
-  read.refuse(first, `is required in the cluster profile, for example ${shown(first)}${also}`)
+  reader.refuse(first, `is required in the cluster profile, for example ${shown(first)}${also}`)
 }
 
-function readNats(read: Reader): NatsSettings {
-  const urls = read.urls('FLEET_NATS_URL', ['nats', 'tls'], EXAMPLES.FLEET_NATS_URL)
+function readNats(reader: Reader): NatsSettings {
+  const urls = reader.urls('FLEET_NATS_URL', ['nats', 'tls'], EXAMPLES.FLEET_NATS_URL)
   const addresses = urls.map(parseAddress).filter((address) => address !== undefined)
   const accounts = addresses.filter(({ user }) => user !== undefined)
   const [account] = accounts
   const isAlike = (other: Address) => other.user === account?.user && other.password === account?.password
   if (!accounts.every(isAlike))
-    read.refuse('FLEET_NATS_URL', 'has different credentials; expected the same for all servers')
-  const replicas = read.word('FLEET_NATS_REPLICAS', ['1', '3', '5'], '1')
+    reader.refuse('FLEET_NATS_URL', 'has different credentials; expected the same for all servers')
+  const replicas = reader.word('FLEET_NATS_REPLICAS', ['1', '3', '5'], '1')
   return {
     servers: addresses.map(({ host }) => host),
     isTls: addresses.some(({ scheme }) => scheme === 'tls'),
     user: account?.user,
     password: account?.password,
-    monitors: read.urls('FLEET_NATS_MONITOR_URL', ['http', 'https'], 'http://nats:8222'),
+    monitors: reader.urls('FLEET_NATS_MONITOR_URL', ['http', 'https'], 'http://nats:8222'),
     replicas: Number(replicas),
   }
 }
 
-function readMqtt(read: Reader, { mode, url }: Pick<MqttSettings, 'mode' | 'url'>): MqttSettings {
+function readMqtt(reader: Reader, { mode, url }: Pick<MqttSettings, 'mode' | 'url'>): MqttSettings {
   const schemes = ['mqtt', 'mqtts', 'ws', 'wss']
-  const publicUrl = read.url('FLEET_MQTT_PUBLIC_URL', schemes, 'mqtts://fleet.example.com:8883')
+  const publicUrl = reader.url('FLEET_MQTT_PUBLIC_URL', schemes, 'mqtts://fleet.example.com:8883')
   const api = {
-    url: read.url('FLEET_EMQX_API_URL', ['http', 'https'], EXAMPLES.FLEET_EMQX_API_URL),
-    key: read.text('FLEET_EMQX_API_KEY'),
-    secret: read.text('FLEET_EMQX_API_SECRET'),
+    url: reader.url('FLEET_EMQX_API_URL', ['http', 'https'], EXAMPLES.FLEET_EMQX_API_URL),
+    key: reader.text('FLEET_EMQX_API_KEY'),
+    secret: reader.text('FLEET_EMQX_API_SECRET'),
   }
   return {
     mode,
     url,
     publicUrl: publicUrl ?? url,
-    ingestPassword: read.text('FLEET_MQTT_INGEST_PASSWORD'),
-    apiPassword: read.text('FLEET_MQTT_API_PASSWORD'),
+    ingestPassword: reader.text('FLEET_MQTT_INGEST_PASSWORD'),
+    apiPassword: reader.text('FLEET_MQTT_API_PASSWORD'),
     emqxApi:
       mode === 'plain' || api.url === undefined || api.key === undefined || api.secret === undefined
         ? undefined

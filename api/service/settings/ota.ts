@@ -32,58 +32,58 @@ const GIB = 2 ** 30
 const TIB = 2 ** 40
 const KEYS_MAX = 8
 
-export function readOta(read: Reader, profile: 'embedded' | 'cluster'): OtaSettings {
+export function readOta(reader: Reader, profile: 'embedded' | 'cluster'): OtaSettings {
   const bytes = (name: Name, otherwise: number) =>
-    read.number(name, { min: 1, max: 1_000 * TIB, default: otherwise })
+    reader.number(name, { min: 1, max: 1_000 * TIB, default: otherwise })
   return {
-    publicUrl: read
+    publicUrl: reader
       .url('FLEET_OTA_PUBLIC_URL', ['http', 'https'], 'http://fleet.example.com')
       ?.replace(/\/$/, ''),
-    downloads: readDownloads(read),
-    downloadsMax: read.number('FLEET_OTA_DOWNLOADS_MAX', { min: 1, max: 10_000, default: 256 }),
-    downloadBytesPerSec: read.number('FLEET_OTA_DOWNLOAD_RATE', { min: 0, max: TIB, default: 0 }),
-    urlTtlMs: 1_000 * read.number('FLEET_OTA_URL_TTL_SEC', { min: 60, max: 604_800, default: 86_400 }),
-    ddi: read.word('FLEET_DDI', ['on', 'off'], 'off') === 'on',
+    downloads: readDownloads(reader),
+    downloadsMax: reader.number('FLEET_OTA_DOWNLOADS_MAX', { min: 1, max: 10_000, default: 256 }),
+    downloadBytesPerSec: reader.number('FLEET_OTA_DOWNLOAD_RATE', { min: 0, max: TIB, default: 0 }),
+    urlTtlMs: 1_000 * reader.number('FLEET_OTA_URL_TTL_SEC', { min: 60, max: 604_800, default: 86_400 }),
+    ddi: reader.word('FLEET_DDI', ['on', 'off'], 'off') === 'on',
     uploadBytesMax: bytes('FLEET_OTA_UPLOAD_BYTES_MAX', 2 * GIB),
-    retentionMs: DAY_MS * read.number('FLEET_OTA_RETENTION_DAYS', { min: 1, max: 3_650, default: 365 }),
+    retentionMs: DAY_MS * reader.number('FLEET_OTA_RETENTION_DAYS', { min: 1, max: 3_650, default: 365 }),
     storageBytesMax: bytes('FLEET_OTA_STORAGE_BYTES_MAX', 20 * GIB),
-    trustedKeys: pemsOf(read, 'FLEET_OTA_TRUSTED_KEYS').flatMap((pem) => trustedKey(read, pem) ?? []),
-    signing: readSigning(read, profile),
-    previousKeys: pemsOf(read, 'FLEET_OTA_PREVIOUS_KEYS').filter((pem) => {
+    trustedKeys: pemsOf(reader, 'FLEET_OTA_TRUSTED_KEYS').flatMap((pem) => trustedKey(reader, pem) ?? []),
+    signing: readSigning(reader, profile),
+    previousKeys: pemsOf(reader, 'FLEET_OTA_PREVIOUS_KEYS').filter((pem) => {
       const isRight = parsePublicKey(pem)?.alg === 'EdDSA'
-      if (!isRight) read.refuse('FLEET_OTA_PREVIOUS_KEYS', 'expected PEM keys: Ed25519')
+      if (!isRight) reader.refuse('FLEET_OTA_PREVIOUS_KEYS', 'expected PEM keys: Ed25519')
       return isRight
     }),
   }
 }
 
-function readDownloads(read: Reader): OtaSettings['downloads'] {
-  const kind = read.word('FLEET_OTA_DOWNLOADS', ['proxy', 'redirect'], 'proxy')
-  if (kind === 'redirect' && read.text('FLEET_S3_URL') === undefined)
-    read.refuse('FLEET_OTA_DOWNLOADS', 'redirect needs a bucket that devices can reach; set FLEET_S3_URL')
+function readDownloads(reader: Reader): OtaSettings['downloads'] {
+  const kind = reader.word('FLEET_OTA_DOWNLOADS', ['proxy', 'redirect'], 'proxy')
+  if (kind === 'redirect' && reader.text('FLEET_S3_URL') === undefined)
+    reader.refuse('FLEET_OTA_DOWNLOADS', 'redirect needs a bucket that devices can reach; set FLEET_S3_URL')
   return kind
 }
 
-function readSigning(read: Reader, profile: 'embedded' | 'cluster'): OtaSigning {
-  const pem = textOf(read, 'FLEET_OTA_SIGNING_KEY')
+function readSigning(reader: Reader, profile: 'embedded' | 'cluster'): OtaSigning {
+  const pem = textOf(reader, 'FLEET_OTA_SIGNING_KEY')
   if (pem === undefined) return { kind: profile === 'embedded' ? 'kept' : 'none' }
   if (parsePrivateKey(pem)?.alg !== 'EdDSA')
-    read.refuse('FLEET_OTA_SIGNING_KEY', 'expected a PEM private key: Ed25519')
+    reader.refuse('FLEET_OTA_SIGNING_KEY', 'expected a PEM private key: Ed25519')
   return { kind: 'pem', pem }
 }
 
-function pemsOf(read: Reader, name: Name): readonly string[] {
-  const text = textOf(read, name)
+function pemsOf(reader: Reader, name: Name): readonly string[] {
+  const text = textOf(reader, name)
   if (text === undefined) return []
   const pems = [...text.matchAll(PEM_BLOCK)].map(([pem]) => pem)
   if (pems.length === 0 || text.replace(PEM_BLOCK, '').trim() !== '')
-    read.refuse(name, 'expected PEM keys and nothing else')
-  if (pems.length > KEYS_MAX) read.refuse(name, `has too many keys; expected at most ${KEYS_MAX}`)
+    reader.refuse(name, 'expected PEM keys and nothing else')
+  if (pems.length > KEYS_MAX) reader.refuse(name, `has too many keys; expected at most ${KEYS_MAX}`)
   return pems
 }
 
 /** Accepts keys that work with one of the supported signature algorithms. */
-function trustedKey(read: Reader, pem: string): KeyObject | undefined {
+function trustedKey(reader: Reader, pem: string): KeyObject | undefined {
   try {
     const key = createPublicKey(pem)
     const { namedCurve } = key.asymmetricKeyDetails ?? {}
@@ -93,8 +93,8 @@ function trustedKey(read: Reader, pem: string): KeyObject | undefined {
   } catch {
     // Text that cannot be parsed is not a key.
   }
-  read.refuse('FLEET_OTA_TRUSTED_KEYS', 'expected PEM public keys: Ed25519, ECDSA P-256 or RSA')
+  reader.refuse('FLEET_OTA_TRUSTED_KEYS', 'expected PEM public keys: Ed25519, ECDSA P-256 or RSA')
   return undefined
 }
 
-const textOf = (read: Reader, name: Name) => read.text(name)?.replaceAll('\\n', '\n')
+const textOf = (reader: Reader, name: Name) => reader.text(name)?.replaceAll('\\n', '\n')

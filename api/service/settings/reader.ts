@@ -15,7 +15,7 @@ interface Range {
 
 export class Reader {
   readonly #values = new Map<string, string>()
-  readonly #wrong: string[] = []
+  readonly #errors: string[] = []
 
   constructor(environment: Environment) {
     this.#readSecretFiles(environment)
@@ -24,17 +24,17 @@ export class Reader {
       if (!name.startsWith('FLEET_') || name.startsWith('FLEET_CLI_') || isSecretFile(name)) continue
       // An empty value counts as not set, because compose files pass unset variables that way.
       if (known.has(name)) value !== '' && this.#values.set(name, value)
-      else this.#wrong.push(`${name} is not a known setting; ${advice(name)}`)
+      else this.#errors.push(`${name} is not a known setting; ${advice(name)}`)
     }
   }
 
   /** The first error, or undefined. */
-  get wrong(): string | undefined {
-    return this.#wrong[0]
+  get firstError(): string | undefined {
+    return this.#errors[0]
   }
 
   refuse(name: Name, what: string): void {
-    this.#wrong.push(`${name} ${what}`)
+    this.#errors.push(`${name} ${what}`)
   }
 
   text(name: Name): string | undefined {
@@ -54,10 +54,11 @@ export class Reader {
   }
 
   /** Reads a comma-separated list. */
-  list(name: Name, isRight: (item: string) => boolean, expected: string): readonly string[] {
+  list(name: Name, isValid: (item: string) => boolean, expected: string): readonly string[] {
     const items = this.#items(name)
-    const wrong = items.find((item) => !isRight(item))
-    if (wrong !== undefined) this.refuse(name, `has "${wrong}"; expected ${expected}, separated by commas`)
+    const firstError = items.find((item) => !isValid(item))
+    if (firstError !== undefined)
+      this.refuse(name, `has "${firstError}"; expected ${expected}, separated by commas`)
     return items
   }
 
@@ -111,7 +112,7 @@ export class Reader {
         // Editors end a file with a newline, which is not part of the secret.
         this.#values.set(name, readFileSync(path, 'utf8').trimEnd())
       } catch {
-        this.#wrong.push(`${name}_FILE is ${path}, which cannot be read`)
+        this.#errors.push(`${name}_FILE is ${path}, which cannot be read`)
       }
     }
   }

@@ -15,24 +15,24 @@ const REGION_DEFAULT = 'us-east-1'
 const NEEDED = ['FLEET_S3_BUCKET', 'FLEET_S3_ACCESS_KEY', 'FLEET_S3_SECRET_KEY'] as const
 
 /** Undefined without `FLEET_S3_URL`. The other S3 settings are refused then, because they would have no effect. */
-export function readS3(read: Reader): S3Settings | undefined {
-  const url = read.url('FLEET_S3_URL', ['http', 'https'], 'https://s3.eu-central-1.amazonaws.com')
-  const bucket = read.matching(
+export function readS3(reader: Reader): S3Settings | undefined {
+  const url = reader.url('FLEET_S3_URL', ['http', 'https'], 'https://s3.eu-central-1.amazonaws.com')
+  const bucket = reader.matching(
     'FLEET_S3_BUCKET',
     /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
     'the name of a bucket',
   )
-  const region = read.matching('FLEET_S3_REGION', /^[a-z0-9-]{1,64}$/, 'a region such as eu-central-1')
+  const region = reader.matching('FLEET_S3_REGION', /^[a-z0-9-]{1,64}$/, 'a region such as eu-central-1')
   if (url === undefined) {
     const others: readonly Name[] = [...NEEDED, 'FLEET_S3_REGION']
-    const stray = others.find((name) => read.text(name) !== undefined)
-    if (stray !== undefined) read.refuse(stray, 'has no effect without FLEET_S3_URL; set both or neither')
+    const stray = others.find((name) => reader.text(name) !== undefined)
+    if (stray !== undefined) reader.refuse(stray, 'has no effect without FLEET_S3_URL; set both or neither')
     return undefined
   }
-  const missing = NEEDED.filter((name) => read.text(name) === undefined)
+  const missing = NEEDED.filter((name) => reader.text(name) === undefined)
   const [first, ...more] = missing
   if (first !== undefined)
-    read.refuse(
+    reader.refuse(
       first,
       `is required with FLEET_S3_URL${more.length === 0 ? '' : `; also required: ${more.join(', ')}`}`,
     )
@@ -40,7 +40,7 @@ export function readS3(read: Reader): S3Settings | undefined {
     url,
     bucket: bucket ?? '',
     region: region ?? REGION_DEFAULT,
-    accessKey: read.text('FLEET_S3_ACCESS_KEY') ?? '',
-    secretKey: read.text('FLEET_S3_SECRET_KEY') ?? '',
+    accessKey: reader.text('FLEET_S3_ACCESS_KEY') ?? '',
+    secretKey: reader.text('FLEET_S3_SECRET_KEY') ?? '',
   }
 }

@@ -99,87 +99,95 @@ export function readSettings(
   environment: Environment = process.env,
   machine: { readonly cores: number },
 ): ReadSettings {
-  const read = new Reader(environment)
-  const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
-  refuseForeign(read, profile)
+  const reader = new Reader(environment)
+  const profile = reader.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
+  refuseForeign(reader, profile)
   const hosts = 'an address or a name of this machine, such as 127.0.0.1'
   const host =
-    read.matching('FLEET_HOST', /^[\w.:%-]+$/, hosts) ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
-  const tls = readTls(read)
+    reader.matching('FLEET_HOST', /^[\w.:%-]+$/, hosts) ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
+  const tls = readTls(reader)
   const settings: Settings = {
-    profile: profile === 'embedded' ? readEmbedded(read, tls) : readCluster(read),
+    profile: profile === 'embedded' ? readEmbedded(reader, tls) : readCluster(reader),
     host,
-    httpPort: read.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
-    publicUrl: read.url('FLEET_PUBLIC_URL', ['http', 'https'], 'https://fleet.example.com'),
-    dashboard: read.word('FLEET_DASHBOARD', ['on', 'off'], 'on') === 'on',
+    httpPort: reader.number('FLEET_HTTP_PORT', { ...PORT, default: 8000 }),
+    publicUrl: reader.url('FLEET_PUBLIC_URL', ['http', 'https'], 'https://fleet.example.com'),
+    dashboard: reader.word('FLEET_DASHBOARD', ['on', 'off'], 'on') === 'on',
     sockets: {
-      connectionsMax: read.number('FLEET_WS_CONNECTIONS_MAX', {
+      connectionsMax: reader.number('FLEET_WS_CONNECTIONS_MAX', {
         min: 1,
         max: 100_000,
         default: API_LIMITS.socketsMax,
       }),
-      pingIntervalSec: read.number('FLEET_WS_PING_INTERVAL_SEC', {
+      pingIntervalSec: reader.number('FLEET_WS_PING_INTERVAL_SEC', {
         ...PING_SEC,
         default: API_LIMITS.socketPingEverySec,
       }),
-      pingTimeoutSec: read.number('FLEET_WS_PING_TIMEOUT_SEC', {
+      pingTimeoutSec: reader.number('FLEET_WS_PING_TIMEOUT_SEC', {
         ...PING_SEC,
         default: API_LIMITS.socketPongSecMax,
       }),
     },
     tls,
-    durability: read.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
-    registration: readRegistration(read, { profile, host }),
-    adminEmail: read.matching('FLEET_ADMIN_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an e-mail address')?.toLowerCase(),
-    adminPassword: read.matching('FLEET_ADMIN_PASSWORD', /^.{8,256}$/su, '8 to 256 characters'),
-    signing: readSigning(read, profile),
-    previousKeys: readPreviousKeys(read),
-    refreshRotation: read.word('FLEET_REFRESH_ROTATION', ['on', 'off'], 'off') === 'on',
+    durability: reader.word('FLEET_DURABILITY', ['power', 'process'], 'power'),
+    registration: readRegistration(reader, { profile, host }),
+    adminEmail: reader.matching('FLEET_ADMIN_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an e-mail address')?.toLowerCase(),
+    adminPassword: reader.matching('FLEET_ADMIN_PASSWORD', /^.{8,256}$/su, '8 to 256 characters'),
+    signing: readSigning(reader, profile),
+    previousKeys: readPreviousKeys(reader),
+    refreshRotation: reader.word('FLEET_REFRESH_ROTATION', ['on', 'off'], 'off') === 'on',
     heartbeatTimeoutMs:
-      1000 * read.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
+      1000 * reader.number('FLEET_HEARTBEAT_TIMEOUT_SEC', { min: 1, max: HEARTBEAT_SEC_MAX, default: 60 }),
     requestRates: {
-      perUser: read.number('FLEET_USER_REQUEST_RATE', { ...RATE, default: 1_000 }),
-      perDevice: read.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
-      perAddress: read.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
-      work: read.number('FLEET_USER_WORK_RATE', { ...RATE, default: 200 }),
+      perUser: reader.number('FLEET_USER_REQUEST_RATE', { ...RATE, default: 1_000 }),
+      perDevice: reader.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
+      perAddress: reader.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
+      work: reader.number('FLEET_USER_WORK_RATE', { ...RATE, default: 200 }),
     },
     metrics: {
-      port: read.numberIfSet('FLEET_METRICS_PORT', PORT),
-      token: read.matching(
+      port: reader.numberIfSet('FLEET_METRICS_PORT', PORT),
+      token: reader.matching(
         'FLEET_METRICS_TOKEN',
         /^[\x21-\x7e]{16,256}$/,
         '16 to 256 characters without blanks',
       ),
     },
-    corsOrigins: read.list('FLEET_CORS_ORIGINS', isOrigin, 'origins such as https://fleet.example.com, or *'),
-    trustedProxies: read.list('FLEET_TRUSTED_PROXIES', isNetwork, 'addresses or networks such as 10.0.0.0/8'),
-    deviceTypesPath: read.text('FLEET_DEVICE_TYPES'),
-    ota: readOta(read, profile),
-    s3: readS3(read),
-    outbound: readOutbound(read),
-    retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
-    auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
-    alertRetentionDays: read.number('FLEET_ALERT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
-    shards: read.number('FLEET_SHARDS', {
+    corsOrigins: reader.list(
+      'FLEET_CORS_ORIGINS',
+      isOrigin,
+      'origins such as https://fleet.example.com, or *',
+    ),
+    trustedProxies: reader.list(
+      'FLEET_TRUSTED_PROXIES',
+      isNetwork,
+      'addresses or networks such as 10.0.0.0/8',
+    ),
+    deviceTypesPath: reader.text('FLEET_DEVICE_TYPES'),
+    ota: readOta(reader, profile),
+    s3: readS3(reader),
+    outbound: readOutbound(reader),
+    retentionDays: reader.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
+    auditRetentionDays: reader.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
+    alertRetentionDays: reader.number('FLEET_ALERT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
+    shards: reader.number('FLEET_SHARDS', {
       min: 1,
       max: LIMITS.shardsMax,
       default: Math.min(LIMITS.shardsMax, Math.max(1, machine.cores - 1)),
     }),
-    logLevel: read.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logLevel: reader.word('FLEET_LOG_LEVEL', LOG_LEVELS, 'info'),
   }
-  return read.wrong === undefined
+  return reader.firstError === undefined
     ? { kind: 'settings', settings: Object.freeze(settings) }
-    : { kind: 'wrong', line: read.wrong }
+    : { kind: 'wrong', line: reader.firstError }
 }
 
-function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSettings {
+function readEmbedded(reader: Reader, tls: TlsSettings | undefined): EmbeddedSettings {
   return {
     kind: 'embedded',
     roles: ROLES,
-    dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
-    mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
-    devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 100 }),
-    handshakesPerAddressMax: read.number('FLEET_MQTT_HANDSHAKES_PER_ADDRESS', {
+    dataDir: resolve(reader.text('FLEET_DATA_DIR') ?? './data'),
+    mqttPort: reader.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
+    devicePublishRate: reader.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 100 }),
+    handshakesPerAddressMax: reader.number('FLEET_MQTT_HANDSHAKES_PER_ADDRESS', {
       min: 0,
       max: LIMITS.handshakesMax,
       default: LIMITS.handshakesMax / 2,
@@ -189,17 +197,17 @@ function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSetti
 
 /** [contract 2.3] Beyond loopback anyone could become admin, so `open` must be set explicitly. */
 function readRegistration(
-  read: Reader,
+  reader: Reader,
   { profile, host }: { profile: 'embedded' | 'cluster'; host: string },
 ): Registration {
-  const set = read.text('FLEET_REGISTRATION') !== undefined
-  const registration = read.word(
+  const set = reader.text('FLEET_REGISTRATION') !== undefined
+  const registration = reader.word(
     'FLEET_REGISTRATION',
     ['open', 'bootstrap', 'locked'],
     profile === 'embedded' ? 'open' : 'bootstrap',
   )
   if (registration === 'open' && !set && !isLoopback(host) && host !== '[::1]')
-    read.refuse(
+    reader.refuse(
       'FLEET_REGISTRATION',
       `must be set explicitly when FLEET_HOST is ${host}: to locked, to bootstrap, or to open if any program on this machine may register an admin`,
     )

@@ -32,27 +32,27 @@ const TLS_NAMES = [
 ] as const satisfies readonly Name[]
 
 /** Undefined without any TLS setting. An incomplete set is refused, since it would serve plain text by accident. */
-export function readTls(read: Reader): TlsSettings | undefined {
+export function readTls(reader: Reader): TlsSettings | undefined {
   const path = (name: Name) => {
-    const text = read.text(name)
+    const text = reader.text(name)
     return text === undefined ? undefined : resolve(text)
   }
   const [cert, key] = [path('FLEET_TLS_CERT'), path('FLEET_TLS_KEY')]
   const more = {
     clientCa: path('FLEET_TLS_CLIENT_CA'),
     crl: path('FLEET_TLS_CRL'),
-    mqttsPort: read.number('FLEET_MQTTS_PORT', { ...PORT, default: 8883 }),
-    mqttWsPort: read.number('FLEET_MQTT_WS_PORT', { ...PORT, default: 8084 }),
-    minVersion: read.word('FLEET_TLS_MIN', ['1.3', '1.2'], '1.3'),
-    isHttp: read.word('FLEET_HTTP_TLS', ['on', 'off'], 'on') === 'on',
+    mqttsPort: reader.number('FLEET_MQTTS_PORT', { ...PORT, default: 8883 }),
+    mqttWsPort: reader.number('FLEET_MQTT_WS_PORT', { ...PORT, default: 8084 }),
+    minVersion: reader.word('FLEET_TLS_MIN', ['1.3', '1.2'], '1.3'),
+    isHttp: reader.word('FLEET_HTTP_TLS', ['on', 'off'], 'on') === 'on',
   }
   if (more.crl !== undefined && more.clientCa === undefined)
-    read.refuse('FLEET_TLS_CRL', 'needs FLEET_TLS_CLIENT_CA, the CA that issued the list')
+    reader.refuse('FLEET_TLS_CRL', 'needs FLEET_TLS_CLIENT_CA, the CA that issued the list')
   if (cert !== undefined && key !== undefined) return { cert, key, ...more }
   if (cert !== undefined || key !== undefined)
-    read.refuse('FLEET_TLS_CERT', 'and FLEET_TLS_KEY belong together; set both or neither')
-  const alone = TLS_NAMES.find((name) => read.text(name) !== undefined)
+    reader.refuse('FLEET_TLS_CERT', 'and FLEET_TLS_KEY belong together; set both or neither')
+  const alone = TLS_NAMES.find((name) => reader.text(name) !== undefined)
   if (cert === undefined && key === undefined && alone !== undefined)
-    read.refuse(alone, 'has no effect by itself; set FLEET_TLS_CERT and FLEET_TLS_KEY as well')
+    reader.refuse(alone, 'has no effect by itself; set FLEET_TLS_CERT and FLEET_TLS_KEY as well')
   return undefined
 }

@@ -19,7 +19,7 @@ interface Contents {
   readonly revoked: ReadonlySet<string>
 }
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 
 export class TlsFiles {
   readonly #paths: TlsPaths
@@ -32,10 +32,10 @@ export class TlsFiles {
     this.#paths = paths
     this.#logger = logger
     this.#contents = read(paths)
-    this.#warnOfRights()
+    this.#warnOfPermissions()
     // Polls, because certificates are often symbolic links in folders that are replaced as a whole, which watching misses.
-    for (const path of this.#all())
-      watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)
+    for (const path of this.#watchedPaths())
+      watchFile(path, { interval: POLL_EVERY_MS, persistent: false }, this.#reload)
   }
 
   context(): SecureContextOptions {
@@ -51,15 +51,15 @@ export class TlsFiles {
   }
 
   close(): void {
-    for (const path of this.#all()) unwatchFile(path, this.#changed)
+    for (const path of this.#watchedPaths()) unwatchFile(path, this.#reload)
   }
 
-  #all(): readonly string[] {
+  #watchedPaths(): readonly string[] {
     const { cert, key, clientCa, crl } = this.#paths
     return [cert, key, clientCa, crl].filter((path) => path !== undefined)
   }
 
-  #warnOfRights(): void {
+  #warnOfPermissions(): void {
     const { key } = this.#paths
     if ((statSync(key).mode & 0o007) === 0) return
     this.#logger.warn(
@@ -68,7 +68,7 @@ export class TlsFiles {
     )
   }
 
-  readonly #changed = (): void => {
+  readonly #reload = (): void => {
     try {
       this.#contents = read(this.#paths)
     } catch (err) {
@@ -79,7 +79,7 @@ export class TlsFiles {
       )
       return
     }
-    this.#warnOfRights()
+    this.#warnOfPermissions()
     this.#logger.info({ revoked: this.#contents.revoked.size }, 'TLS files were reloaded')
     for (const listener of this.#listeners) listener()
   }

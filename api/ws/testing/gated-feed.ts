@@ -3,7 +3,7 @@ import type { Feed, FeedEvent, Wants } from '../../../engine/ports/feed.ts'
 
 export class GatedFeed implements Feed {
   /** What was wanted, in order. */
-  readonly wishes: Wants[] = []
+  readonly wanted: Wants[] = []
   readonly #feed: Feed
   #held: (() => void)[] | undefined
 
@@ -19,7 +19,7 @@ export class GatedFeed implements Feed {
   }
 
   want(wants: Wants): void {
-    this.wishes.push(wants)
+    this.wanted.push(wants)
     this.#feed.want(wants)
   }
 
@@ -31,6 +31,6 @@ export class GatedFeed implements Feed {
   release(): void {
     const held = this.#held ?? []
     this.#held = undefined
-    for (const tell of held) tell()
+    for (const deliver of held) deliver()
   }
 }

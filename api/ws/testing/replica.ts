@@ -9,7 +9,7 @@ type Row = Record<string, Json>
 export class Replica {
   readonly #rows = new Map<string, Row>()
   /** The rev at which each device was removed. */
-  readonly #gone = new Map<string, number>()
+  readonly #removedAt = new Map<string, number>()
 
   read({ columns, groups, tags, types, firmware }: FleetIndex): void {
     columns.device_id.forEach((id, i) => {
@@ -30,17 +30,17 @@ export class Replica {
   }
 
   take(delta: FleetDelta): void {
-    const { device_id: ids, rev, values: _, removed = [], removed_rev: goneAt = [], ...columns } = delta
+    const { device_id: ids, rev, values: _, removed = [], removed_rev: removedRevs = [], ...columns } = delta
     ids.forEach((id, i) => {
-      const said = Object.entries(columns).map(([name, column]) => [name, column?.[i]])
+      const columnValues = Object.entries(columns).map(([name, column]) => [name, column?.[i]])
       // The columns of a delta hold JSON.
-      this.#put(id, rev[i] ?? 0, Object.fromEntries(said) as Row)
+      this.#put(id, rev[i] ?? 0, Object.fromEntries(columnValues) as Row)
     })
     removed.forEach((id, i) => {
-      const at = goneAt[i] ?? 0
+      const at = removedRevs[i] ?? 0
       if (at < Number(this.#rows.get(id)?.['rev'] ?? 0)) return
       this.#rows.delete(id)
-      this.#gone.set(id, Math.max(at, this.#gone.get(id) ?? 0))
+      this.#removedAt.set(id, Math.max(at, this.#removedAt.get(id) ?? 0))
     })
   }
 
@@ -55,11 +55,11 @@ export class Replica {
     )
   }
 
-  #put(id: string, rev: number, said: Row): void {
+  #put(id: string, rev: number, columnValues: Row): void {
     const known = this.#rows.get(id)
-    if (rev <= Math.max(Number(known?.['rev'] ?? -1), this.#gone.get(id) ?? -1)) return
+    if (rev <= Math.max(Number(known?.['rev'] ?? -1), this.#removedAt.get(id) ?? -1)) return
     // A delta with only some columns is not enough to add an unknown device.
-    if (known === undefined && said['name'] === undefined) return
-    this.#rows.set(id, { ...known, ...said, rev })
+    if (known === undefined && columnValues['name'] === undefined) return
+    this.#rows.set(id, { ...known, ...columnValues, rev })
   }
 }

@@ -38,8 +38,8 @@ export class SocketFleet {
   readonly tickets = new Map<string, string>()
   readonly #sessions = new Map<string, MemoryDevice>()
 
-  get wishes() {
-    return this.engine.feed.wishes
+  get wanted() {
+    return this.engine.feed.wanted
   }
 
   /** Registers a device. It connects when it first sends something. */
@@ -87,24 +87,24 @@ export class SocketFleet {
   async connect(...names: readonly string[]): Promise<void> {
     for (const name of names) {
       this.#sessions.set(name, await this.engine.connect(id(name)))
-      await this.#told(name)
+      await this.#untilProcessed(name)
     }
   }
 
   report(name: string, data: JsonObject): Promise<void> {
-    return this.say(name, 'telemetry', data)
+    return this.publish(name, 'telemetry', data)
   }
 
   /** Sends messages of a device in one batch. Resolves once their events have been sent. */
-  say(name: string, suffix: string, ...messages: readonly JsonObject[]): Promise<void> {
-    return this.sayText(name, suffix, ...messages.map((message) => JSON.stringify(message)))
+  publish(name: string, suffix: string, ...messages: readonly JsonObject[]): Promise<void> {
+    return this.publishText(name, suffix, ...messages.map((message) => JSON.stringify(message)))
   }
 
-  async sayText(name: string, suffix: string, ...texts: readonly string[]): Promise<void> {
+  async publishText(name: string, suffix: string, ...texts: readonly string[]): Promise<void> {
     if (!this.#sessions.has(name)) await this.connect(name)
     const session = this.#sessions.get(name)
     await Promise.all(texts.map((text) => session?.publish(`fleet/${name}/${suffix}`, text)))
-    await this.#told(name)
+    await this.#untilProcessed(name)
   }
 
   /** Advances the time until rows are stored and the leader has checked the fleet. */
@@ -116,7 +116,7 @@ export class SocketFleet {
   }
 
   /** Waits until the actor has processed everything and its changes are saved, which takes one turn of the event loop. */
-  async #told(name: string): Promise<void> {
+  async #untilProcessed(name: string): Promise<void> {
     await this.engine.view(id(name))
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -141,13 +141,13 @@ export class SocketFleet {
   }
 }
 
-type Happening = () => Promise<void>
+type Hook = () => Promise<void>
 
 /** Runs code before and after a method is first called. */
 export function around<Port extends object>(
   port: Port,
   question: keyof Port & string,
-  { before = async () => {}, after = async () => {} }: { before?: Happening; after?: Happening },
+  { before = async () => {}, after = async () => {} }: { before?: Hook; after?: Hook },
 ): void {
   const ask: unknown = port[question]
   if (typeof ask !== 'function') throw new Error(`${question} cannot be asked`)

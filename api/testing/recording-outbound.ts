@@ -5,7 +5,7 @@ import type { HttpOut, OutboundRequest } from '../../engine/ports/http-out.ts'
 import type { Mail, OutgoingMail } from '../../engine/ports/mail.ts'
 import type { Links, Outbound } from '../../engine/ports/outbound.ts'
 
-export class KeptOutbound implements Outbound {
+export class RecordingOutbound implements Outbound {
   readonly requests: OutboundRequest[] = []
   readonly mails: OutgoingMail[] = []
   /** The status that receivers answer with. */

@@ -9,7 +9,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { PastAlerts, PastAlertsQuery } from '../../engine/ports/history.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
-import { fromHistory } from './found-alert.ts'
+import { fromHistory } from './alert-lookup.ts'
 
 /** At least so many that records keep are looked for in the history. Only then is the number of all exact at once. */
 const KNOWN_MIN = 1_000

@@ -5,12 +5,12 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { ALERT_STATES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
-import { visibleId } from '../auth/visible-device.ts'
+import { visibleDeviceId } from '../auth/visible-device.ts'
 import { alertBodyOf } from '../bodies/alert-body.ts'
 import type { Services } from '../http/services.ts'
 import { refused } from '../refusal.ts'
 
-export interface AlertPlace {
+export interface AlertLocation {
   /** Undefined if the alert is about the fleet. */
   readonly deviceId: DeviceId | undefined
   /** The group subtrees that the caller may see, for an alert about the fleet. */
@@ -18,33 +18,36 @@ export interface AlertPlace {
 }
 
 /** Undefined if the caller may not see the alert, whether it exists or not. */
-export function alertPlaceOf({ engine }: Services, id: string, user: Caller): AlertPlace | undefined {
+export function locateAlert({ engine }: Services, id: string, user: Caller): AlertLocation | undefined {
   if (isFleetAlertId(id)) return { deviceId: undefined, within: scopeOf(user) }
-  const deviceId = visibleId(engine, deviceOfAlert(id) ?? '', user)
+  const deviceId = visibleDeviceId(engine, deviceOfAlert(id) ?? '', user)
   return deviceId === undefined ? undefined : { deviceId, within: undefined }
 }
 
 /** The alert as the engine shows it. Undefined if it is not kept in memory. */
-export async function foundAlert(
+export async function findAlert(
   { engine }: Services,
   alertId: AlertId,
-  { deviceId, within }: AlertPlace,
+  { deviceId, within }: AlertLocation,
 ): Promise<JsonObject | undefined> {
   const query = { states: ALERT_STATES, alertId, deviceId, within, limit: 1 }
   return (await engine.alerts.list(query)).alerts[0]
 }
 
 /** The alerts with their links, and with the channels that were notified. */
-export async function shownAlerts(
+export async function alertBodies(
   services: Services,
   alerts: readonly JsonObject[],
 ): Promise<readonly JsonObject[]> {
   // Pending instances have no id, and nobody was notified of them.
   const ids = alerts.flatMap(({ alert_id: id }) => (typeof id === 'string' ? [AlertId(id)] : []))
-  const told =
+  const channelNotices =
     ids.length === 0 ? undefined : await services.engine.channels({ op: 'notified', alertIds: ids })
   const byId = new Map(
-    ids.map((id, i) => [id as string, told?.kind === 'notified' ? (told.alerts[i] ?? []) : []]),
+    ids.map((id, i) => [
+      id as string,
+      channelNotices?.kind === 'notified' ? (channelNotices.alerts[i] ?? []) : [],
+    ]),
   )
   return alerts.map((alert) => {
     const notified = (byId.get(String(alert['alert_id'])) ?? []).map(({ channelId, event, at, state }) => ({
@@ -57,7 +60,7 @@ export async function shownAlerts(
   })
 }
 
-export const noSuchAlert = () => refused('NOT_FOUND', { message: 'no such alert' })
+export const alertNotFound = () => refused('NOT_FOUND', { message: 'no such alert' })
 
 /** The alert as it was after this change. */
 export function fromHistory({ event: _, actor: __, ...body }: JsonObject): JsonObject {

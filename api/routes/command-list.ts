@@ -17,7 +17,7 @@ import { isMember, type Statuses } from './command-checks.ts'
 import { pastCommandBody } from './past-command.ts'
 
 type Engine = Services['engine']
-export type FoundCommand =
+export type ListedCommand =
   | { readonly place: CommandPlace; readonly kept: KeptCommand }
   | { readonly place: CommandPlace; readonly past: PastCommand }
 
@@ -29,7 +29,7 @@ export async function commandsOf(
   engine: Pick<Engine, 'pastCommands'>,
   deviceId: DeviceId,
   { kept, wanted }: { readonly kept: readonly Command[]; readonly wanted: Statuses },
-): Promise<readonly FoundCommand[]> {
+): Promise<readonly ListedCommand[]> {
   const fitting = kept
     .filter(({ status }) => isMember(wanted, status))
     .map((command) => ({ deviceId, command }))
@@ -68,7 +68,7 @@ async function pastOf(
 
 export async function toBodies(
   engine: Pick<Engine, 'commandSteps'>,
-  rows: readonly FoundCommand[],
+  rows: readonly ListedCommand[],
   deviceOf: (deviceId: DeviceId) => HoldingDevice | undefined,
 ): Promise<readonly CommandBody[]> {
   const past = rows.flatMap((row) => ('past' in row ? [row.past] : []))

@@ -1,7 +1,7 @@
 /** Continues synchronously if the value is not a promise, because each await costs a request one turn of the event loop. */
-export function whenThere<Value, Result>(
+export function mapMaybeAsync<Value, Result>(
   value: Value | Promise<Value>,
-  goOn: (value: Value) => Result | Promise<Result>,
+  next: (value: Value) => Result | Promise<Result>,
 ): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(goOn) : goOn(value)
+  return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -2,9 +2,12 @@
 import { type Refusal, refused } from '../refusal.ts'
 
 /** Refuses a body that changes one of these fields, naming the first of them. */
-export function changedShown(body: object, shown: Readonly<Record<string, string>>): Refusal | undefined {
+export function refuseChangedFields(
+  body: object,
+  current: Readonly<Record<string, string>>,
+): Refusal | undefined {
   const sent = new Map<string, unknown>(Object.entries(body))
-  for (const [name, value] of Object.entries(shown)) {
+  for (const [name, value] of Object.entries(current)) {
     if (!sent.has(name) || sent.get(name) === value) continue
     const message = 'cannot be changed: leave it out, or send it as it was read'
     const error = { path: `/${name}`, in: 'body', code: 'IMMUTABLE_FIELD', message }

@@ -9,7 +9,11 @@ export interface PatternSchema {
   readonly [EXPECTED]?: string
 }
 
-export function formWords({ pattern = '', examples = [], [EXPECTED]: expected }: PatternSchema): string {
+export function describePattern({
+  pattern = '',
+  examples = [],
+  [EXPECTED]: expected,
+}: PatternSchema): string {
   if (expected !== undefined) return expected
   if (pattern === LINE_PATTERN)
     return 'must be one line of text that is not blank, without control characters'
