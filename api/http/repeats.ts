@@ -119,10 +119,10 @@ export function createRepeats({
   }
 }
 
-function toReplay(stored: StoredAnswer): Answer | Refusal {
-  if (stored.kind === 'refused') return stored
-  const { headers } = stored.answer
-  return { ...stored.answer, headers: { ...headers, ...REPLAYED }, auditDetail: { replayed: true } }
+function toReplay(repeated: RepeatedAnswer): Answer | Refusal {
+  if (repeated.kind === 'refused') return repeated
+  const { headers } = repeated.answer
+  return { ...repeated.answer, headers: { ...headers, ...REPLAYED }, auditDetail: { replayed: true } }
 }
 
 /** An id derived from the key (P3), or a new id if there is no key. */

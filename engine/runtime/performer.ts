@@ -54,7 +54,10 @@ export class Performer {
             mesh.subscribe(CUTS_TOPIC, (news) => {
               for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
-            mesh.subscribe(replyTopic(mesh.address), (news) => void replies.settle(packr.unpack(news) as Reply)),
+            mesh.subscribe(
+              replyTopic(mesh.address),
+              (news) => void replies.settle(packr.unpack(news) as Reply),
+            ),
           ]
   }
 
