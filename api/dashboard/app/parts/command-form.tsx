@@ -22,7 +22,6 @@ import { ParameterField } from './parameter-field.tsx'
 import { SelectField } from './select-field.tsx'
 
 const t = words({
-  command: ['Command', 'Befehl'],
   name: ['Command name', 'Name des Befehls'],
   free: [
     'This type of device does not say which commands it knows, so any name goes. A device type lists them under "commands".',
@@ -36,7 +35,6 @@ const t = words({
   timeout: ['Timeout in seconds', 'Frist in Sekunden'],
   timeoutHint: ['Empty: 30 s, critical ones 10 s', 'Leer: 30 s, kritische 10 s'],
   priority: ['Priority', 'Vorrang'],
-  critical: ['critical', 'kritisch'],
   high: ['high', 'hoch'],
   normal: ['normal', 'normal'],
   low: ['low', 'niedrig'],

@@ -9,7 +9,6 @@ import { Field } from './field.tsx'
 import { ProblemCard } from './problem-card.tsx'
 
 const t = words({
-  back: ['Back', 'Zurück'],
   type: ['Type {text} to confirm', 'Geben Sie {text} ein, um fortzufahren'],
   typed: ['Type {text} first.', 'Geben Sie zuerst {text} ein.'],
 })

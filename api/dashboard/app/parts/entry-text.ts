@@ -23,7 +23,6 @@ const t = words({
   ],
   ota: ['Firmware {version}: {status}', 'Firmware {version}: {status}'],
   alert: ['{rule}: {event}', '{rule}: {event}'],
-  other: ['{kind}', '{kind}'],
 })
 
 export function entryText({ kind, data }: TimelineEntry): string {

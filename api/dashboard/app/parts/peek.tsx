@@ -19,22 +19,9 @@ const t = words({
   peek: ['Preview of {name}', 'Vorschau von {name}'],
   open: ['Open', 'Öffnen'],
   close: ['Close the preview', 'Vorschau schließen'],
-  command: ['Send a command', 'Befehl senden'],
-  maintain: ['Start maintenance', 'Wartung beginnen'],
-  release: ['End maintenance', 'Wartung beenden'],
-  reason: ['Reason', 'Grund'],
   issues: ['Faults', 'Störungen'],
-  group: ['Group', 'Gruppe'],
-  type: ['Type', 'Typ'],
-  tags: ['Tags', 'Tags'],
   seen: ['Last seen', 'Zuletzt gesehen'],
-  connection: ['Connection', 'Verbindung'],
-  connected: ['connected', 'verbunden'],
-  apart: ['not connected', 'nicht verbunden'],
-  firmware: ['Firmware', 'Firmware'],
-  values: ['Values', 'Werte'],
   noValues: ['The device has not reported any value yet.', 'Das Gerät hat noch keinen Wert gemeldet.'],
-  events: ['History', 'Was geschah'],
   noEvents: ['No events yet.', 'Noch ist nichts geschehen.'],
   more: ['{n} more on the device page', '{n} weitere auf seiner Seite'],
 })
@@ -75,7 +62,7 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
         </a>
         {may('sendCommand') && (
           <a class="button" href={pathOf('deviceTab', { device_id: id, tab: 'commands' })}>
-            {t('command')}
+            {t('sendCommand')}
           </a>
         )}
         {may('editDevice') && (
@@ -108,7 +95,7 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
             )}
             <dt>{t('connection')}</dt>
             <dd>
-              {connectivity.connected ? t('connected') : t('apart')}
+              {connectivity.connected ? t('connected') : t('notConnected')}
               {connectivity.reason !== null && ` (${plainText(connectivity.reason)})`}
             </dd>
             <dt>{t('seen')}</dt>
@@ -153,7 +140,7 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
         </AnswerArea>
       </section>
       <section class="stack">
-        <h3>{t('events')}</h3>
+        <h3>{t('history')}</h3>
         <AnswerArea answer={events}>
           {({ data }) =>
             data.length === 0 ? (
@@ -185,7 +172,7 @@ function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean
   return (
     <>
       <Button icon="wrench" write={write} onClick={() => void write.run()}>
-        {isOn ? t('release') : t('maintain')}
+        {isOn ? t('endMaintenance') : t('startMaintenance')}
       </Button>
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
     </>

@@ -14,8 +14,6 @@ const t = words({
   type: ['all of a type', 'alle eines Typs'],
   filter: ['all that match a filter', 'alle, auf die ein Filter passt'],
   filterText: ['Filter, as in the device list', 'Filter, wie in der Geräteliste'],
-  all: ['all', 'alle'],
-  which: ['Which', 'Welche'],
   ids: ['Ids, separated by commas', 'IDs, durch Kommas getrennt'],
 })
 

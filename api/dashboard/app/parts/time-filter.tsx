@@ -10,7 +10,6 @@ import { Field } from './field.tsx'
 import { SelectField } from './select-field.tsx'
 
 const t = words({
-  time: ['Time', 'Zeit'],
   any: ['any', 'jede'],
   '-15m': ['the last 15 minutes', 'die letzten 15 Minuten'],
   '-1h': ['the last hour', 'die letzte Stunde'],
@@ -18,8 +17,6 @@ const t = words({
   '-7d': ['the last 7 days', 'die letzten 7 Tage'],
   custom: ['from … to …', 'von … bis …'],
   other: ['{from} – {to}', '{from} – {to}'],
-  from: ['From', 'Von'],
-  to: ['To', 'Bis'],
   show: ['Show', 'Anzeigen'],
 })
 

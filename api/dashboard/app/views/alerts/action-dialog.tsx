@@ -39,7 +39,6 @@ const t = words({
     'It stays open, and nobody is notified until then.',
     'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
   ],
-  snoozed: ['Snoozed', 'Zurückgestellt'],
   until: ['Until', 'Bis'],
   resolved: ['it is resolved', 'er geschlossen ist'],
   tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
@@ -62,7 +61,6 @@ const t = words({
   hour: ['1 hour', '1 Stunde'],
   hours: ['4 hours', '4 Stunden'],
   day: ['1 day', '1 Tag'],
-  cancel: ['Cancel', 'Abbrechen'],
   undone: ['{n} could not be changed: {reason}', '{n} davon konnten nicht geändert werden: {reason}'],
   undo: ['Acknowledged', 'Bestätigt'],
 })

@@ -28,35 +28,24 @@ import { MomentChart, spanAround } from './moment-chart.tsx'
 import { PastAlerts } from './past-alerts.tsx'
 
 const t = words({
-  title: ['Alert', 'Alarm'],
-  device: ['Device', 'Gerät'],
-  rule: ['Rule', 'Regel'],
-  state: ['State', 'Zustand'],
-  value: ['Value', 'Wert'],
   threshold: ['Threshold', 'Schwelle'],
   began: ['Began', 'Begonnen'],
   fired: ['Fired', 'Ausgelöst'],
   resolved: ['Resolved', 'Geschlossen'],
-  because: ['Condition', 'Grund'],
   owner: ['Assigned to', 'In Arbeit bei'],
   acked: ['Acknowledged by', 'Bestätigt von'],
-  times: ['Times', 'Mal'],
   muted: ['Notifications muted', 'Nicht gemeldet'],
-  moves: ['History', 'Was geschah'],
   comments: ['Comments', 'Kommentare'],
   noComments: ['No comment yet.', 'Noch kein Kommentar.'],
   comment: ['Your comment', 'Ihr Kommentar'],
-  add: ['Add', 'Hinzufügen'],
   ack: ['Acknowledge', 'Bestätigen'],
   unack: ['Undo acknowledgement', 'Bestätigung zurücknehmen'],
-  snooze: ['Snooze', 'Zurückstellen'],
   unsnooze: ['End the snooze', 'Zurückstellen beenden'],
   snoozed: ['Snoozed until', 'Zurückgestellt bis'],
   role: [
     'Acting on alerts needs the role operator.',
     'Als Viewer können Sie nicht handeln; dazu braucht es die Rolle Operator.',
   ],
-  resolve: ['Resolve', 'Schließen'],
   assign: ['Assign to me', 'Übernehmen'],
   others: ['Same rule on other devices', 'Dieselbe Regel auf anderen Geräten'],
 })
@@ -88,7 +77,7 @@ export default function AlertView({ params }: { readonly params: Params }) {
   )
   return (
     <Page
-      title={data === undefined ? t('title') : plainText(data.rule_name)}
+      title={data === undefined ? t('alert') : plainText(data.rule_name)}
       mark={data !== undefined && <SeverityMark severity={data.severity} />}
       actions={
         mayAct && (
@@ -283,7 +272,7 @@ function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) 
 function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
   return (
     <section class="card">
-      <h2>{t('moves')}</h2>
+      <h2>{t('history')}</h2>
       <ol class="stack">
         {timeline.map((move, index) => (
           // A move has no id of its own, and the list only grows at its beginning.

@@ -23,13 +23,7 @@ import { NewChannel } from './new-channel.tsx'
 import { AlertSections } from './sections.tsx'
 
 const t = words({
-  title: ['Channels', 'Kanäle'],
-  create: ['New channel', 'Neuer Kanal'],
-  name: ['Name', 'Name'],
   type: ['Type', 'Art'],
-  severity: ['Severities', 'Meldet'],
-  state: ['State', 'Zustand'],
-  actions: ['Actions', 'Aktionen'],
   test: ['Send test', 'Test senden'],
   sent: [
     '{name} accepted the test message in {ms} ms.',
@@ -40,7 +34,6 @@ const t = words({
     '{name} hat die Testnachricht nicht angenommen: {reason}',
   ],
   deliveries: ['Deliveries', 'Zustellungen'],
-  remove: ['Delete', 'Löschen'],
   readOnly: [
     'Creating, testing and deleting channels needs the role {role}.',
     'Kanäle anlegen, testen und löschen braucht die Rolle {role}.',
@@ -67,7 +60,7 @@ export default function Channels() {
   const columns: readonly Column<Channel>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('type'), cell: ({ type }) => type },
-    { name: t('severity'), cell: ({ severity }) => severity.join(', ') },
+    { name: t('severities'), cell: ({ severity }) => severity.join(', ') },
     {
       name: t('state'),
       cell: ({ state, last_error }) => (
@@ -88,11 +81,11 @@ export default function Channels() {
   ]
   return (
     <Page
-      title={t('title')}
+      title={t('channels')}
       actions={
         isAdmin && (
           <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-            {t('create')}
+            {t('newChannel')}
           </Button>
         )
       }
@@ -102,7 +95,7 @@ export default function Channels() {
       <AnswerTable
         answer={answer}
         empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
-        caption={t('title')}
+        caption={t('channels')}
         columns={columns}
         idOf={({ channel_id }) => channel_id}
       />
@@ -110,7 +103,7 @@ export default function Channels() {
       {isNew && <NewChannel onClose={() => setNew(false)} />}
       {removing !== undefined && (
         <ConfirmAction
-          action={t('remove')}
+          action={t('delete')}
           onConfirm={async () => {
             await fleet.deleteChannel({ channel_id: removing.channel_id })
             refreshAnswers('listChannels')
@@ -152,7 +145,7 @@ function Actions({
         {t('test')}
       </Button>
       <Button onClick={() => ofValue.set(channel_id)}>{t('deliveries')}</Button>
-      <Button icon="trash-2" label={t('remove')} onClick={onRemove} />
+      <Button icon="trash-2" label={t('delete')} onClick={onRemove} />
     </span>
   )
 }

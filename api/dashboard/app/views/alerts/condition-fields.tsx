@@ -4,7 +4,7 @@ import { COMPARISONS, DEVICE_STATUSES } from '../../../../../schemas/vocabulary.
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { conditionText } from './rule-words.ts'
 
@@ -24,12 +24,10 @@ const t = words({
   remove: ['Remove condition {n}', 'Bedingung {n} entfernen'],
   metric: ['Metric', 'Messwert'],
   op: ['Compared', 'Vergleich'],
-  value: ['Value', 'Wert'],
   clear: ['Clears at', 'Wieder gut bei'],
   perSec: ['Per second', 'Je Sekunde'],
   window: ['Over (seconds)', 'Über (Sekunden)'],
   silent: ['For (seconds)', 'Seit (Sekunden)'],
-  command: ['Command', 'Befehl'],
   anyCommand: ['Empty: any command', 'Leer: jeder Befehl'],
   of: ['Of', 'Von'],
   device: ['one device', 'einem Gerät'],
@@ -223,7 +221,7 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
                   })
                 }
               >
-                {statusWord(status)}
+                {stateWord(status)}
               </button>
             )
           })}

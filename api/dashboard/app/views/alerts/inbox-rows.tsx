@@ -11,16 +11,11 @@ import { words } from '../../words/words.ts'
 import type { InboxRow } from './alert-groups.ts'
 
 const t = words({
-  severity: ['Severity', 'Schwere'],
-  alert: ['Alert', 'Alarm'],
-  device: ['Device', 'Gerät'],
   devices: [
     { one: '{n} device', other: '{n} devices' },
     { one: '{n} Gerät', other: '{n} Geräte' },
   ],
-  group: ['Group', 'Gruppe'],
   since: ['Fired', 'Ausgelöst'],
-  count: ['Times', 'Mal'],
   owner: ['Assigned to', 'In Arbeit'],
   nobody: ['unassigned', 'niemand'],
   muted: ['not notified: {by}', 'nicht gemeldet: {by}'],
@@ -56,7 +51,7 @@ export const inboxColumns = (state: string | undefined): readonly Column<Row>[] 
     ),
   },
   {
-    name: t('count'),
+    name: t('times'),
     isNumber: true,
     cell: (row) => alertsOf(row).reduce((sum, { count }) => sum + count, 0),
   },

@@ -17,8 +17,8 @@ import { FilterChips, NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { stateWord } from '../../parts/state-words.ts'
 import { clockTime } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
@@ -31,11 +31,7 @@ import { StateTabs } from './state-tabs.tsx'
 
 const t = words({
   title: ['Alerts', 'Alarme'],
-  severity: ['Severity', 'Schwere'],
-  group: ['Group', 'Gruppe'],
   ack: ['Acknowledge', 'Bestätigen'],
-  snooze: ['Snooze', 'Zurückstellen'],
-  resolve: ['Resolve', 'Schließen'],
   assign: ['Assign to me', 'Übernehmen'],
   say: ['Comment', 'Kommentieren'],
   chosen: [
@@ -143,9 +139,7 @@ export default function Inbox() {
       <div class="filters">
         <ChoiceChips
           label={t('severity')}
-          options={(['critical', 'warning', 'info'] as const).map(
-            (word) => [word, severityWord(word)] as const,
-          )}
+          options={(['critical', 'warning', 'info'] as const).map((word) => [word, stateWord(word)] as const)}
           value={severityValue}
         />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />

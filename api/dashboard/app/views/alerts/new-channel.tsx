@@ -11,21 +11,18 @@ import { Field, fieldError } from '../../parts/field.tsx'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { severityWord } from '../../parts/severity-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { PLACEHOLDERS, withPlaceholder } from './template-draft.ts'
 
 const t = words({
-  title: ['New channel', 'Neuer Kanal'],
   type: ['Type', 'Art'],
   chat_webhook: ['chat (Slack, Teams, Mattermost, Discord …)', 'Chat (Slack, Teams, Mattermost, Discord …)'],
   webhook: ['webhook', 'Webhook'],
   email: ['e-mail', 'E-Mail'],
-  name: ['Name', 'Name'],
   webhookUrl: ['Webhook URL of the chat', 'Adresse, die der Chat Ihnen gab'],
   url: ['Address', 'Adresse'],
   to: ['Recipients, separated by commas', 'Empfänger, durch Kommas getrennt'],
-  severity: ['Severities', 'Meldet'],
   isDefault: ['Default for rules without a channel', 'Für alle Regeln verwenden, die keinen Kanal nennen'],
   template: ['Custom body', 'Eigener Inhalt'],
   templateBody: ['Body (JSON); empty for the default', 'Inhalt (JSON); leer: der übliche'],
@@ -35,7 +32,6 @@ const t = words({
   ],
   placeholders: ['Placeholders', 'Platzhalter'],
   create: ['Create', 'Anlegen'],
-  done: ['Done', 'Fertig'],
   secret: [
     'Receivers verify signatures with this secret. It is shown only once.',
     'Empfänger prüfen unsere Signatur mit diesem Geheimnis. Es wird nur jetzt gezeigt.',
@@ -79,7 +75,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
   const label = type === 'chat_webhook' ? t('webhookUrl') : type === 'webhook' ? t('url') : t('to')
   return (
     <Dialog
-      title={t('title')}
+      title={t('newChannel')}
       onClose={onClose}
       actions={
         <Button kind="primary" write={write} onClick={() => void write.run()}>
@@ -129,7 +125,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
         </details>
       )}
       <fieldset class="chips">
-        <legend>{t('severity')}</legend>
+        <legend>{t('severities')}</legend>
         {ALERT_SEVERITIES.map((word) => (
           <button
             key={word}
@@ -142,7 +138,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
               )
             }
           >
-            {severityWord(word)}
+            {stateWord(word)}
           </button>
         ))}
       </fieldset>

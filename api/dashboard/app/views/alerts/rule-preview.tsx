@@ -52,7 +52,6 @@ const t = words({
     'Die Regel wurde seither geändert; erproben Sie sie noch einmal.',
   ],
   caption: ['What would have fired', 'Was ausgelöst hätte'],
-  device: ['Device', 'Gerät'],
   at: ['Fired', 'Ausgelöst'],
   lasted: ['Lasted', 'Dauer'],
   open: ['ongoing', 'noch so'],

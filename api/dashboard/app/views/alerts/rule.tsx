@@ -20,10 +20,6 @@ import { RulePreview } from './rule-preview.tsx'
 import { READY_RULES } from './rule-words.ts'
 
 const t = words({
-  create: ['New rule', 'Neue Regel'],
-  rule: ['Rule', 'Regel'],
-  save: ['Save', 'Speichern'],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'The rule {name} is deleted, and its open alerts are resolved.',
     'Die Regel {name} wird gelöscht, ihre offenen Alarme werden geschlossen.',
@@ -58,7 +54,7 @@ export default function Rule({ params }: { readonly params: Params }) {
   if (isNew) {
     const ready = READY_RULES.find(({ id }) => id === fromValue.value)
     return (
-      <Page title={t('create')}>
+      <Page title={t('newRule')}>
         <Editor rule={ready?.rule ?? BLANK} />
       </Page>
     )
@@ -144,13 +140,13 @@ function Editor({ rule, saved }: EditorProps) {
           )}
           {canWrite && saved !== undefined && (
             <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
-              {t('remove')}
+              {t('delete')}
             </Button>
           )}
         </div>
         {isRemoving && saved !== undefined && (
           <ConfirmAction
-            action={t('remove')}
+            action={t('delete')}
             onConfirm={async () => {
               await fleet.deleteAlertRule({ rule_id: saved.id })
               refreshAnswers('listAlertRules')

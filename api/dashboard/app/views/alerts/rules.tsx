@@ -23,12 +23,7 @@ import { AlertSections } from './sections.tsx'
 
 const t = words({
   title: ['Alert rules', 'Alarmregeln'],
-  create: ['New rule', 'Neue Regel'],
-  name: ['Name', 'Name'],
-  severity: ['Severity', 'Schwere'],
   condition: ['When', 'Wenn'],
-  target: ['Where', 'Wo'],
-  state: ['Now', 'Jetzt'],
   enabled: ['On', 'An'],
   on: ['on', 'an'],
   off: ['off', 'aus'],
@@ -58,9 +53,9 @@ export default function Rules() {
     },
     { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
     { name: t('condition'), cell: ({ condition }) => plainText(conditionText(condition)) },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('where'), cell: ({ target }) => plainText(targetText(target)) },
     {
-      name: t('state'),
+      name: t('now'),
       cell: ({ state }) => (state.firing > 0 ? t('firing', { n: state.firing }) : t('quiet')),
     },
     { name: t('enabled'), cell: (rule) => <Switch rule={rule} isAllowed={canWrite} /> },
@@ -71,7 +66,7 @@ export default function Rules() {
       actions={
         canWrite && (
           <Button kind="primary" icon="plus" onClick={() => navigate(pathOf('rule', { rule_id: 'new' }))}>
-            {t('create')}
+            {t('newRule')}
           </Button>
         )
       }

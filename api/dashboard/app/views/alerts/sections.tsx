@@ -8,7 +8,6 @@ const t = words({
   area: ['Alerting', 'Alarmierung'],
   inbox: ['Inbox', 'Eingang'],
   rules: ['Rules', 'Regeln'],
-  channels: ['Channels', 'Kanäle'],
 })
 
 export function AlertSections() {

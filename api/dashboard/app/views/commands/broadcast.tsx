@@ -27,22 +27,15 @@ import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
-import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
+import { sharesOf, targetText } from './command-words.ts'
 
 const t = words({
   title: ['Broadcast', 'Befehl an viele'],
-  result: ['Result', 'Ergebnis'],
-  target: ['Devices', 'Geräte'],
   total: ['Targeted', 'Gemeint'],
   accepted: ['Accepted', 'Angenommen'],
   by: ['Sent by', 'Gesendet von'],
-  at: ['Sent', 'Gesendet'],
   data: ['Parameters', 'Parameter'],
   skipped: ['Skipped', 'Ausgelassen'],
-  device: ['Device', 'Gerät'],
-  status: ['Status', 'Status'],
-  last: ['Last step', 'Letzter Schritt'],
-  answer: ['Answer', 'Antwort'],
   cancel: ['Cancel open commands', 'Offene abbrechen'],
   cancelSays: [
     '{n} commands are not finished. A device may still carry out those that it has received.',
@@ -87,7 +80,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
   return (
     <Page
       title={data === undefined ? t('title') : plainText(data.command)}
-      mark={data !== undefined && <strong>{commandStatusWord(data.status)}</strong>}
+      mark={data !== undefined && <strong>{stateWord(data.status)}</strong>}
       actions={
         <>
           {undone > 0 && may('broadcastCommand') && (
@@ -110,7 +103,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
             <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
             <section class="card">
               <dl class="facts">
-                <dt>{t('target')}</dt>
+                <dt>{t('devices')}</dt>
                 <dd>{plainText(targetText(broadcast.target))}</dd>
                 <dt>{t('total')}</dt>
                 <dd>{number(broadcast.total)}</dd>
@@ -118,7 +111,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
                 <dd>{number(broadcast.accepted)}</dd>
                 <dt>{t('by')}</dt>
                 <dd>{personText(broadcast.created_by)}</dd>
-                <dt>{t('at')}</dt>
+                <dt>{t('sent')}</dt>
                 <dd>
                   <Age at={broadcast.created_at} />
                 </dd>
@@ -164,9 +157,9 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
   const answer = useAnswer('listBroadcastDevices', { broadcast_id, query })
   const columns: readonly Column<Row>[] = [
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
-    { name: t('status'), cell: ({ status: word }) => commandStatusWord(word) },
+    { name: t('status'), cell: ({ status: word }) => stateWord(word) },
     {
-      name: t('last'),
+      name: t('lastStep'),
       cell: ({ completed_at, acked_at, delivered_at, created_at }) => (
         <Age at={completed_at ?? acked_at ?? delivered_at ?? created_at} />
       ),
@@ -190,14 +183,14 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
       <div class="filters">
         <ChoiceChips
           label={t('status')}
-          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          options={COMMAND_STATUSES.map((word) => [word, stateWord(word)] as const)}
           value={statusValue}
         />
       </div>
       <AnswerTable
         answer={answer}
         empty={<NoneFits title={t('none')} names={['status']} />}
-        caption={t('target')}
+        caption={t('devices')}
         columns={columns}
         idOf={({ command_id }) => command_id}
       />

@@ -15,19 +15,14 @@ import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
-import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
+import { sharesOf, targetText } from './command-words.ts'
 import { CommandSections } from './sections.tsx'
 
 const t = words({
   title: ['Broadcasts', 'Befehle an viele'],
-  send: ['New broadcast', 'An viele senden'],
-  command: ['Command', 'Befehl'],
-  target: ['Devices', 'Geräte'],
-  status: ['Status', 'Status'],
-  result: ['Result', 'Ergebnis'],
   total: ['Total', 'Gesamt'],
-  at: ['Sent', 'Gesendet'],
   empty: ['No broadcasts yet', 'Noch ging kein Befehl an viele Geräte'],
   emptyMore: [
     'Choose a group or a tag, preview the recipients, and send.',
@@ -57,18 +52,18 @@ function Allowed() {
         <a href={pathOf('broadcast', { broadcast_id })}>{plainText(command)}</a>
       ),
     },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => plainText(targetText(target)) },
     { name: t('total'), isNumber: true, cell: ({ total }) => number(total) },
-    { name: t('status'), cell: ({ status }) => commandStatusWord(status) },
+    { name: t('status'), cell: ({ status }) => stateWord(status) },
     { name: t('result'), cell: ({ counts }) => <StackedBar label={t('result')} shares={sharesOf(counts)} /> },
-    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('sent'), cell: ({ created_at }) => <Age at={created_at} /> },
   ]
   return (
     <Page
       title={t('title')}
       actions={
         <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
-          {t('send')}
+          {t('newBroadcast')}
         </Button>
       }
     >

@@ -1,20 +1,9 @@
 // Commands and broadcasts in words.
 import type { CommandStatus } from '../../../../../schemas/vocabulary.ts'
 import type { Share } from '../../parts/stacked-bar.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 
-const statuses = words({
-  pending: ['pending', 'wartet'],
-  delivered: ['delivered', 'zugestellt'],
-  acked: ['acked', 'bestätigt'],
-  completed: ['completed', 'erledigt'],
-  failed: ['failed', 'fehlgeschlagen'],
-  rejected: ['rejected', 'abgelehnt'],
-  expired: ['expired', 'abgelaufen'],
-  cancelled: ['cancelled', 'abgebrochen'],
-  in_progress: ['under way', 'läuft'],
-  partial: ['partly completed', 'teils erledigt'],
-})
 const t = words({
   some: [
     { one: '{n} device', other: '{n} devices' },
@@ -22,8 +11,6 @@ const t = words({
   ],
   unset: ['not chosen', 'nichts gewählt'],
 })
-
-export const commandStatusWord = (status: CommandStatus | 'in_progress' | 'partial') => statuses(status)
 
 const TONES: Readonly<Record<CommandStatus, Share['tone']>> = {
   completed: 'good',
@@ -38,7 +25,7 @@ const TONES: Readonly<Record<CommandStatus, Share['tone']>> = {
 
 export function sharesOf(counts: Readonly<Record<string, number>>): readonly Share[] {
   return (Object.keys(TONES) as CommandStatus[]).map((status) => ({
-    name: statuses(status),
+    name: stateWord(status),
     count: counts[status] ?? 0,
     tone: TONES[status],
   }))

@@ -19,22 +19,13 @@ import { Page } from '../../parts/page.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
-import { commandStatusWord } from './command-words.ts'
 import { CommandSections } from './sections.tsx'
 
 const t = words({
-  title: ['Commands', 'Befehle'],
-  send: ['New broadcast', 'An viele senden'],
   refresh: ['Refresh', 'Erneuern'],
-  status: ['Status', 'Status'],
-  command: ['Command', 'Befehl'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
-  at: ['Sent', 'Gesendet'],
-  by: ['By', 'Von'],
-  answer: ['Answer', 'Antwort'],
   late: ['late', 'zu spät'],
   none: ['No commands yet', 'Noch wurde kein Befehl gesendet'],
   noneMore: [
@@ -52,7 +43,7 @@ const groupValue = queryValue('group', text())
 export default function Commands() {
   if (!may('listFleetCommands'))
     return (
-      <Page title={t('title')}>
+      <Page title={t('commands')}>
         <RoleNeeded operation="listFleetCommands" />
       </Page>
     )
@@ -84,22 +75,22 @@ function Allowed() {
     },
     {
       name: t('status'),
-      cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ` (${t('late')})` : ''}`,
+      cell: ({ status: word, late }) => `${stateWord(word)}${late ? ` (${t('late')})` : ''}`,
     },
-    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('sent'), cell: ({ created_at }) => <Age at={created_at} /> },
     { name: t('by'), cell: ({ created_by }) => personText(created_by) },
     { name: t('answer'), cell: ({ error }) => error !== null && <code>{error.code}</code> },
   ]
   return (
     <Page
-      title={t('title')}
+      title={t('commands')}
       actions={
         <>
           <Button icon="refresh-cw" onClick={feed.reload}>
             {t('refresh')}
           </Button>
           <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
-            {t('send')}
+            {t('newBroadcast')}
           </Button>
         </>
       }
@@ -111,7 +102,7 @@ function Allowed() {
         <TimeFilter />
         <ChoiceChips
           label={t('status')}
-          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          options={COMMAND_STATUSES.map((word) => [word, stateWord(word)] as const)}
           value={statusValue}
         />
       </div>
@@ -127,7 +118,7 @@ function Allowed() {
       >
         {(entries) => (
           <DataTable
-            caption={t('title')}
+            caption={t('commands')}
             columns={columns}
             rows={entries}
             idOf={({ command_id }) => command_id}

@@ -32,7 +32,6 @@ const t = words({
   title: ['New broadcast', 'Befehl an viele Geräte'],
   whom: ['Recipients', 'Wen'],
   like: ['Commands of type', 'Befehle des Typs'],
-  what: ['What', 'Was'],
   look: ['Preview recipients of {command}', 'Ansehen, wen {command} erreicht'],
   lookAny: ['Preview recipients', 'Ansehen, wen er erreicht'],
   send: [

@@ -4,8 +4,6 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  area: ['Commands', 'Befehle'],
-  all: ['Commands', 'Befehle'],
   broadcasts: ['Broadcasts', 'An viele'],
 })
 
@@ -13,9 +11,9 @@ export function CommandSections() {
   const route = place.value?.route
   return (
     <Tabs
-      label={t('area')}
+      label={t('commands')}
       tabs={[
-        { href: pathOf('commands'), label: t('all'), isCurrent: route === 'commands' },
+        { href: pathOf('commands'), label: t('commands'), isCurrent: route === 'commands' },
         { href: pathOf('broadcasts'), label: t('broadcasts'), isCurrent: route === 'broadcasts' },
       ]}
     />

@@ -36,7 +36,7 @@ export function Ladder({ deviceId, registeredAt, endpoint }: LadderProps) {
       <h2 id="ladder">{t('ladder')}</h2>
       <ol class="ladder" aria-live="polite">
         <Rung name={t('stepRegistered')} at={registeredAt} />
-        <Rung name={t('stepConnected')} at={connectedAt} />
+        <Rung name={t('connected')} at={connectedAt} />
         <Rung name={t('stepHeard')} at={heardAt} />
         <Rung name={t('stepStored')} at={storedAt} />
       </ol>

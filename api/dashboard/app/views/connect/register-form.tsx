@@ -57,7 +57,7 @@ export function RegisterForm({
         pointer="/name"
       />
       <Field
-        label={t('id')}
+        label={t('deviceId')}
         hint={t('idHint')}
         value={id}
         onValue={set(setId)}

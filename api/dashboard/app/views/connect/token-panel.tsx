@@ -40,7 +40,7 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
       <p>
         <Button icon="key-round" write={write} onClick={() => void write.run()}>
-          {token === undefined ? t('issue') : t('another')}
+          {token === undefined ? t('issueToken') : t('another')}
         </Button>
       </p>
     </section>

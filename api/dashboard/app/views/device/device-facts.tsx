@@ -7,20 +7,10 @@ import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  id: ['Device id', 'Geräte-ID'],
-  group: ['Group', 'Gruppe'],
-  type: ['Type', 'Typ'],
-  tags: ['Tags', 'Tags'],
-  connection: ['Connection', 'Verbindung'],
-  connected: ['connected', 'verbunden'],
-  disconnected: ['not connected', 'nicht verbunden'],
   flapping: ['flapping: it reconnects again and again', 'unstet: verbindet sich immer wieder neu'],
   seen: ['Last seen', 'Zuletzt gehört'],
   never: ['never', 'noch nie'],
-  firmware: ['Firmware', 'Firmware'],
-  unknown: ['unknown', 'unbekannt'],
   gateway: ['Gateway', 'Gateway'],
-  reason: ['Reason', 'Grund'],
 })
 
 export function DeviceFacts({ device }: { readonly device: DeviceBody }) {
@@ -29,9 +19,9 @@ export function DeviceFacts({ device }: { readonly device: DeviceBody }) {
     <div class="device-facts">
       <dl>
         <div>
-          <dt>{t('id')}</dt>
+          <dt>{t('deviceId')}</dt>
           <dd>
-            <CopyField text={device.device_id} label={t('id')} />
+            <CopyField text={device.device_id} label={t('deviceId')} />
           </dd>
         </div>
         {device.status_reason !== null && (
@@ -43,7 +33,7 @@ export function DeviceFacts({ device }: { readonly device: DeviceBody }) {
         <div>
           <dt>{t('connection')}</dt>
           <dd>
-            {at.connected ? t('connected') : t('disconnected')}
+            {at.connected ? t('connected') : t('notConnected')}
             {at.since !== null && (
               <>
                 {' '}

@@ -34,14 +34,7 @@ const t = words({
   toDevices: ['All devices', 'Alle Geräte'],
   near: ['Did you mean one of these?', 'Meinten Sie eines von diesen?'],
   tabs: ['Device sections', 'Teile des Geräts'],
-  overview: ['Overview', 'Übersicht'],
-  telemetry: ['Telemetry', 'Telemetrie'],
   shadow: ['Shadow', 'Shadow'],
-  commands: ['Commands', 'Befehle'],
-  firmware: ['Firmware', 'Firmware'],
-  alerts: ['Alerts', 'Alarme'],
-  logs: ['Logs', 'Logs'],
-  timeline: ['Timeline', 'Verlauf'],
   settings: ['Settings', 'Einstellungen'],
   gone: [
     'This device is decommissioned. Its data can be read, but nothing can be changed.',
@@ -49,7 +42,6 @@ const t = words({
   ],
   before: ['Previous device', 'Voriges Gerät'],
   after: ['Next device', 'Nächstes Gerät'],
-  command: ['Send a command', 'Befehl senden'],
   maintain: ['Maintenance on or off', 'Wartung an oder aus'],
 })
 
@@ -85,7 +77,9 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
   useShortcuts([
     { keys: '[', says: t('before'), run: () => walk(-1) },
     { keys: ']', says: t('after'), run: () => walk(1) },
-    ...(may('sendCommand') ? [{ keys: 'c', says: t('command'), run: () => navigate(to('commands')) }] : []),
+    ...(may('sendCommand')
+      ? [{ keys: 'c', says: t('sendCommand'), run: () => navigate(to('commands')) }]
+      : []),
     ...(maintenance.run === undefined ? [] : [{ keys: 'm', says: t('maintain'), run: maintenance.run }]),
   ])
   const tabs = TABS.filter((name) => name !== 'commands' || may('sendCommand'))

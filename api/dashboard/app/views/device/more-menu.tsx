@@ -8,11 +8,9 @@ import { copyLink } from '../../parts/clipboard.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  more: ['More', 'Mehr'],
   mute: ['Mute alerts', 'Alarme stumm schalten'],
   audit: ['Audit log', 'Was mit ihm getan wurde'],
   end: ['Decommission…', 'Ausmustern…'],
-  link: ['Copy link', 'Link kopieren'],
 })
 
 export function MoreMenu({ device }: { readonly device: DeviceBody }) {
@@ -60,7 +58,7 @@ export function MoreMenu({ device }: { readonly device: DeviceBody }) {
           ))}
         <li>
           <Button kind="quiet" onClick={copy}>
-            {t('link')}
+            {t('copyLink')}
           </Button>
         </li>
       </ul>

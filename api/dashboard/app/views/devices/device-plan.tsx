@@ -79,7 +79,7 @@ export function DevicePlan({ rows, selected, onPeek }: DevicePlanProps) {
             isBusy={plan.at === undefined && plan.error === undefined}
             onClick={() => setPlacing(true)}
           >
-            {t('picture')}
+            {t('floorPlanPicture')}
           </Button>
         )}
       </header>

@@ -15,7 +15,6 @@ import { ProblemCard } from '../../parts/problem-card.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Floor-plan picture', 'Bild des Grundrisses'],
   says: [
     'Shown behind the devices, for everybody who opens the plan by {x} and {y}.',
     'Es liegt unter den Geräten, für alle, die den Plan nach {x} und {y} sehen.',
@@ -24,7 +23,6 @@ const t = words({
     'The stored picture belongs to {x} and {y}. A new one replaces it.',
     'Das aufbewahrte Bild gehört zu {x} und {y}. Ein anderes tritt an seine Stelle.',
   ],
-  file: ['File', 'Datei'],
   drop: [
     'A PNG, JPEG or WebP of up to {size}: choose it, or drop it here.',
     'Ein PNG, JPEG oder WebP bis {size}: Wählen Sie es, oder ziehen Sie es hierher.',
@@ -98,7 +96,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
     )
   return (
     <Dialog
-      title={t('title')}
+      title={t('floorPlanPicture')}
       onClose={onClose}
       actions={
         <>

@@ -18,17 +18,11 @@ import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Logs', 'Logs'],
-  levels: ['Levels', 'Stufen'],
-  find: ['Find', 'Suchen'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
   none: [
     'No device has logged anything in the last two weeks',
     'Kein Gerät hat in den letzten zwei Wochen etwas geloggt',
   ],
   how: ['A line is a message of a device:', 'Eine Zeile ist eine Nachricht eines Geräts:'],
-  topic: ['Topic and example', 'Topic und Beispiel'],
   match: ['No lines match these filters', 'Keine Zeile passt zu diesen Filtern'],
 })
 
@@ -60,7 +54,7 @@ export default function Logs() {
   const isFiltered = isTimed || level.length > 0 || find !== '' || group !== '' || device !== ''
   return (
     <Page
-      title={t('title')}
+      title={t('logs')}
       actions={<News watch={{ channel: 'logs', filter }} feedKey={key} onReload={feed.reload} />}
     >
       <div class="filters">
@@ -83,7 +77,7 @@ export default function Logs() {
             <Empty title={t('none')}>
               <p>{t('how')}</p>
               <CopyField
-                label={t('topic')}
+                label={t('topicAndExample')}
                 text={'fleet/robot-7/log  {"level":"warn","message":"the wheel slips"}'}
               />
             </Empty>

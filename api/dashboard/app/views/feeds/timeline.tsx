@@ -21,17 +21,10 @@ import { words } from '../../words/words.ts'
 import { EVENT_KINDS } from './kinds.ts'
 
 const t = words({
-  title: ['Timeline', 'Verlauf'],
-  kinds: ['Kinds', 'Arten'],
   status: ['status', 'Status'],
   command: ['commands', 'Befehle'],
-  shadow: ['shadow', 'Shadow'],
   ota: ['firmware', 'Firmware'],
   alert: ['alerts', 'Alarme'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
-  at: ['When', 'Wann'],
-  what: ['What', 'Was'],
   none: ['No events yet', 'Noch ist nichts geschehen'],
   match: ['Nothing matches these filters', 'Nichts passt zu diesen Filtern'],
   hidden: [
@@ -65,7 +58,7 @@ export default function Timeline() {
   )
   const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
   const columns: readonly Column<Entry>[] = [
-    { name: t('at'), cell: ({ timestamp }) => <Age at={timestamp} /> },
+    { name: t('when'), cell: ({ timestamp }) => <Age at={timestamp} /> },
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
       name: t('what'),
@@ -79,7 +72,7 @@ export default function Timeline() {
   const isFiltered = isTimed || kind.length > 0 || group !== '' || device !== ''
   return (
     <Page
-      title={t('title')}
+      title={t('timeline')}
       actions={<News watch={{ channel: 'events', filter }} feedKey={key} onReload={feed.reload} />}
     >
       <div class="filters">
@@ -107,7 +100,7 @@ export default function Timeline() {
       >
         {(entries) => (
           <DataTable
-            caption={t('title')}
+            caption={t('timeline')}
             columns={columns}
             rows={entries.map(numbered)}
             idOf={({ row }) => row}

@@ -10,8 +10,6 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   name: ['Your name', 'Ihr Name'],
-  email: ['E-mail', 'E-Mail'],
-  password: ['Password', 'Passwort'],
   hint: [
     'At least 8 characters, and not a common password.',
     'Mindestens 8 Zeichen und keines der häufigen.',

@@ -22,7 +22,6 @@ const t = words({
   compact: ['compact', 'eng'],
   regular: ['regular', 'normal'],
   language: ['Language', 'Sprache'],
-  zone: ['Time zone', 'Zeitzone'],
   local: ['browser time zone ({zone})', 'dieses Browsers ({zone})'],
   keys: ['Single-key shortcuts', 'Einzelne Tasten als Kürzel'],
 })
@@ -61,7 +60,7 @@ export function Appearance() {
           onValue={(name) => setPreference('language', name)}
         />
         <SelectField
-          label={t('zone')}
+          label={t('timeZone')}
           value={timeZone}
           options={[['', t('local', { zone: own })], ...zones.map((name) => [name, name] as const)]}
           onValue={(name) => setPreference('timeZone', name)}

@@ -10,9 +10,6 @@ import { Sessions } from './sessions.tsx'
 
 const t = words({
   title: ['Profile and settings', 'Profil und Einstellungen'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
   logout: ['Log out', 'Abmelden'],
 })
 
@@ -35,7 +32,7 @@ export default function Me() {
             <dt>{t('role')}</dt>
             <dd>{me?.role}</dd>
             <dt>{t('groups')}</dt>
-            <dd>{me == null || me.groups.length === 0 ? t('whole') : me.groups.join(', ')}</dd>
+            <dd>{me == null || me.groups.length === 0 ? t('wholeFleet') : me.groups.join(', ')}</dd>
           </dl>
         </section>
         <Appearance />

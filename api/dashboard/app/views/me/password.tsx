@@ -9,7 +9,6 @@ import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Password', 'Passwort'],
   says: [
     'Changing the password ends all other logins.',
     'Ein neues Passwort beendet jede Anmeldung; diese Seite meldet sich selbst wieder an.',
@@ -34,7 +33,7 @@ export function Password() {
   const error = write.error.value
   return (
     <section class="card">
-      <h2>{t('title')}</h2>
+      <h2>{t('password')}</h2>
       <p class="muted">{t('says')}</p>
       <form
         class="form"

@@ -13,10 +13,7 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Where you are logged in', 'Wo Sie angemeldet sind'],
   device: ['Browser or program', 'Browser oder Programm'],
-  from: ['From', 'Von'],
   since: ['Since', 'Seit'],
-  used: ['Last used', 'Zuletzt benutzt'],
-  actions: ['Actions', 'Aktionen'],
   here: ['this one', 'diese hier'],
   end: ['End', 'Beenden'],
   others: ['End all others', 'Alle anderen beenden'],
@@ -36,7 +33,7 @@ export function Sessions() {
     { name: t('device'), cell: ({ user_agent }) => plainText(user_agent ?? '–') },
     { name: t('from'), cell: ({ ip }) => ip ?? '–' },
     { name: t('since'), cell: ({ created_at }) => <Age at={created_at} /> },
-    { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
+    { name: t('lastUsed'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
     {
       name: t('actions'),
       cell: (session) =>

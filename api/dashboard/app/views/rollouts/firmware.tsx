@@ -23,21 +23,14 @@ import { UploadForm } from './upload-form.tsx'
 
 const t = words({
   title: ['Firmware images', 'Firmware-Abbilder'],
-  version: ['Version', 'Version'],
-  type: ['Device type', 'Gerätetyp'],
   size: ['Size', 'Größe'],
-  hash: ['SHA-256', 'SHA-256'],
-  status: ['Status', 'Status'],
-  used: ['Rollouts', 'Rollouts'],
   at: ['Uploaded', 'Hochgeladen'],
-  actions: ['Actions', 'Aktionen'],
   deploy: ['Deploy', 'Ausrollen'],
   yank: ['Yank', 'Zurückziehen'],
   yankSays: [
     'No device gets {version} any more, and its rollouts stop. Devices that run it keep it.',
     'Kein Gerät erhält {version} mehr, und seine Rollouts halten an. Geräte, auf denen es läuft, behalten es.',
   ],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'The image of {version} is deleted for good.',
     'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
@@ -60,16 +53,16 @@ export default function Firmware() {
   const isAdmin = may('uploadFirmware')
   const columns: readonly Column<Image>[] = [
     { name: t('version'), cell: ({ version }) => plainText(version) },
-    { name: t('type'), cell: ({ device_type }) => device_type },
+    { name: t('deviceType'), cell: ({ device_type }) => device_type },
     { name: t('size'), isNumber: true, cell: ({ size_bytes }) => byteCount(size_bytes) },
-    { name: t('hash'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
+    { name: t('sha256'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
     {
       name: t('status'),
       cell: ({ status, storage }) =>
         storage === 'missing' ? `${stateWord(status)}, ${stateWord(storage)}` : stateWord(status),
     },
     {
-      name: t('used'),
+      name: t('rollouts'),
       isNumber: true,
       cell: ({ deployments }) => `${deployments.active} / ${deployments.total}`,
     },
@@ -86,7 +79,7 @@ export default function Firmware() {
           {isAdmin && image.status !== 'yanked' && (
             <Button onClick={() => setYanking(image)}>{t('yank')}</Button>
           )}
-          {isAdmin && <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(image)} />}
+          {isAdmin && <Button icon="trash-2" label={t('delete')} onClick={() => setRemoving(image)} />}
         </span>
       ),
     },
@@ -122,7 +115,7 @@ export default function Firmware() {
       )}
       {removing !== undefined && (
         <ConfirmAction
-          action={t('remove')}
+          action={t('delete')}
           typed={removing.version}
           onConfirm={async () => {
             await fleet.deleteFirmware({ firmware_id: removing.firmware_id })

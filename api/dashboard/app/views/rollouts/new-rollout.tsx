@@ -29,13 +29,8 @@ import { targetText } from './rollout-words.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const t = words({
-  title: ['New rollout', 'Neuer Rollout'],
-  what: ['What', 'Was'],
-  image: ['Image', 'Abbild'],
-  where: ['Where', 'Wo'],
   name: ['Name (optional)', 'Name, falls er einen hat'],
   how: ['How', 'Wie'],
-  strategy: ['Strategy', 'Strategie'],
   canary: ['canary: first a few, then the rest', 'erst wenige, dann der Rest'],
   rolling: ['rolling: some at a time', 'einige zugleich'],
   allAtOnce: ['all at once', 'alle auf einmal'],
@@ -69,12 +64,12 @@ export default function NewRollout() {
   )
   if (!isAllowed)
     return (
-      <Page title={t('title')}>
+      <Page title={t('newRollout')}>
         <RoleNeeded operation="createDeployment" />
       </Page>
     )
   return (
-    <Page title={t('title')}>
+    <Page title={t('newRollout')}>
       <AnswerArea answer={images}>
         {({ data }) =>
           data.length === 0 ? (

@@ -3,16 +3,8 @@ import type { DeploymentStatus } from '../../../../../schemas/vocabulary.ts'
 import { words } from '../../words/words.ts'
 
 const statuses = words({
-  scheduled: ['scheduled', 'geplant'],
   pending: ['waiting', 'wartet'],
-  in_progress: ['under way', 'läuft'],
-  paused: ['paused', 'angehalten'],
-  rolling_back: ['rolling back', 'wird zurückgenommen'],
   completed: ['completed', 'abgeschlossen'],
-  failed: ['failed', 'fehlgeschlagen'],
-  aborted: ['aborted', 'abgebrochen von selbst'],
-  cancelled: ['cancelled', 'abgebrochen'],
-  rolled_back: ['rolled back', 'zurückgenommen'],
 })
 const t = words({
   all: ['all devices', 'alle Geräte'],

@@ -26,14 +26,6 @@ import { deploymentStatusWord, targetText } from './rollout-words.ts'
 import { RolloutSections } from './sections.tsx'
 
 const t = words({
-  title: ['Rollouts', 'Rollouts'],
-  create: ['New rollout', 'Neuer Rollout'],
-  status: ['Status', 'Status'],
-  version: ['Version', 'Version'],
-  target: ['Devices', 'Geräte'],
-  strategy: ['Strategy', 'Strategie'],
-  progress: ['Progress', 'Fortschritt'],
-  failures: ['Failures', 'Fehlschläge'],
   by: ['by {who}', 'von {who}'],
   started: ['Created', 'Angelegt'],
   empty: ['No rollouts yet', 'Noch wurde keine Firmware ausgerollt'],
@@ -82,7 +74,7 @@ export default function Rollouts() {
         </>
       ),
     },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => plainText(targetText(target)) },
     { name: t('strategy'), cell: ({ strategy }) => strategy },
     { name: t('progress'), cell: (row) => <ProgressBar of={row} /> },
     { name: t('failures'), cell: (row) => <FailureText of={row} /> },
@@ -98,17 +90,17 @@ export default function Rollouts() {
   ]
   if (!mayList)
     return (
-      <Page title={t('title')}>
+      <Page title={t('rollouts')}>
         <Empty title={t('forbidden')} />
       </Page>
     )
   return (
     <Page
-      title={t('title')}
+      title={t('rollouts')}
       actions={
         may('createDeployment') && (
           <Button kind="primary" icon="rocket" onClick={() => navigate(pathOf('newRollout'))}>
-            {t('create')}
+            {t('newRollout')}
           </Button>
         )
       }
@@ -133,7 +125,7 @@ export default function Rollouts() {
             </Empty>
           )
         }
-        caption={t('title')}
+        caption={t('rollouts')}
         columns={columns}
         idOf={({ deployment_id }) => deployment_id}
       />

@@ -6,14 +6,12 @@ import { locale, words } from '../../words/words.ts'
 import { DAYS, PHASES, type RolloutDraft, type WindowDraft } from './rollout-draft.ts'
 
 const t = words({
-  when: ['When', 'Wann'],
   start: ['Not before (empty: immediately)', 'Nicht vor (leer: sofort)'],
   windows: ['Start only within', 'Geräte beginnen nur innerhalb von'],
   always: ['Devices start at any time.', 'Geräte beginnen jederzeit.'],
   days: ['Days (none: every day)', 'Tage (keiner: jeden Tag)'],
   from: ['From', 'Ab'],
   hours: ['For hours', 'Stunden lang'],
-  zone: ['Time zone', 'Zeitzone'],
   add: ['Add a window', 'Zeitfenster hinzufügen'],
   remove: ['Remove window {n}', 'Zeitfenster {n} entfernen'],
   limits: ['Time limit per phase', 'Zeitgrenzen jeder Phase'],
@@ -156,7 +154,7 @@ function WindowFields({ window, at, onChange, error, children }: WindowFieldsPro
         />
       </div>
       <Field
-        label={t('zone')}
+        label={t('timeZone')}
         required
         spellcheck={false}
         value={tz}

@@ -4,8 +4,6 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  area: ['Firmware', 'Firmware'],
-  rollouts: ['Rollouts', 'Rollouts'],
   images: ['Images', 'Abbilder'],
 })
 
@@ -13,7 +11,7 @@ export function RolloutSections() {
   const route = place.value?.route
   return (
     <Tabs
-      label={t('area')}
+      label={t('firmware')}
       tabs={[
         { href: pathOf('rollouts'), label: t('rollouts'), isCurrent: route === 'rollouts' },
         { href: pathOf('firmware'), label: t('images'), isCurrent: route === 'firmware' },

@@ -16,10 +16,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Upload an image', 'Abbild hochladen'],
-  file: ['File', 'Datei'],
   drop: ['Choose it, or drop it here.', 'Wählen Sie sie, oder ziehen Sie sie hierher.'],
-  version: ['Version', 'Version'],
-  type: ['Device type', 'Gerätetyp'],
   hash: ['SHA-256 (optional)', 'Ihre SHA-256, falls vorhanden'],
   hashSays: [
     'The upload is refused if it does not match.',
@@ -104,7 +101,7 @@ export function UploadForm() {
           pointer="/version"
         />
         <SelectField
-          label={t('type')}
+          label={t('deviceType')}
           options={names.map((name) => [name, name] as const)}
           value={type === '' ? (names[0] ?? '') : type}
           onValue={setType}

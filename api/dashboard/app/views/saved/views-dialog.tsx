@@ -18,7 +18,7 @@ export default function ViewsDialog({ onClose }: { readonly onClose: () => void 
   const answer = useAnswer('listViews', ALL_VIEWS)
   const me = user.value?.id
   return (
-    <Dialog title={t('title')} onClose={onClose}>
+    <Dialog title={t('savedViews')} onClose={onClose}>
       <SaveForm />
       <AnswerArea answer={answer}>
         {({ data, total }) => {
@@ -26,7 +26,7 @@ export default function ViewsDialog({ onClose }: { readonly onClose: () => void 
           const others = data.filter(({ owner }) => owner !== me)
           return (
             <>
-              <h3>{t('own')}</h3>
+              <h3>{t('yours')}</h3>
               {own.length === 0 && <p class="muted">{t('none')}</p>}
               <ul class="stack">
                 {own.map((view) => (

@@ -23,16 +23,6 @@ import { GroupsField, listedGroups } from './groups-field.tsx'
 
 const t = words({
   title: ['API keys', 'API-Schlüssel'],
-  name: ['Name', 'Name'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
-  used: ['Last used', 'Zuletzt benutzt'],
-  ends: ['Ends', 'Endet'],
-  never: ['never', 'nie'],
-  actions: ['Actions', 'Aktionen'],
-  create: ['New key', 'Neuer Schlüssel'],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'Requests with {name} are refused from now on.',
     'Was {name} benutzt, wird ab jetzt abgelehnt.',
@@ -42,7 +32,6 @@ const t = words({
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, handelt in seiner Rolle.',
   ],
   key: ['API key', 'API-Schlüssel'],
-  done: ['Done', 'Fertig'],
   days: ['Valid for (days); empty: no expiry', 'Gültig (Tage); leer ist unbegrenzt'],
   empty: ['No API keys', 'Es gibt keinen API-Schlüssel'],
   emptyMore: [
@@ -60,8 +49,8 @@ export function ApiKeys() {
   const columns: readonly Column<Key>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('role'), cell: ({ role }) => role },
-    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
-    { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('wholeFleet') : groups.join(', ')) },
+    { name: t('lastUsed'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
     {
       name: t('ends'),
       cell: ({ expires_at }) =>
@@ -69,14 +58,14 @@ export function ApiKeys() {
     },
     {
       name: t('actions'),
-      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+      cell: (key) => <Button icon="trash-2" label={t('delete')} onClick={() => setRemoving(key)} />,
     },
   ]
   return (
     <>
       <p>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       </p>
       <AnswerTable
@@ -89,7 +78,7 @@ export function ApiKeys() {
       {isNew && <NewKey onClose={() => setNew(false)} />}
       {removing !== undefined && (
         <ConfirmAction
-          action={t('remove')}
+          action={t('delete')}
           onConfirm={async () => {
             await fleet.deleteApiKey({ key_id: removing.id })
             refreshAnswers('listApiKeys')
@@ -128,11 +117,11 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
     )
   return (
     <Dialog
-      title={t('create')}
+      title={t('newKey')}
       onClose={onClose}
       actions={
         <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       }
     >

@@ -18,14 +18,10 @@ import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Audit', 'Audit'],
-  at: ['When', 'Wann'],
   who: ['Who', 'Wer'],
   action: ['What', 'Was'],
   target: ['Target', 'Woran'],
-  device: ['Device', 'Gerät'],
   outcome: ['Outcome', 'Ergebnis'],
-  from: ['From', 'Von'],
   any: ['any', 'jedes'],
   success: ['success', 'gelungen'],
   refused: ['refused', 'abgelehnt'],
@@ -58,7 +54,7 @@ export function Audit() {
     { everyMs: 10_000 },
   )
   const columns: readonly Column<Entry>[] = [
-    { name: t('at'), cell: ({ at }) => <Age at={at} /> },
+    { name: t('when'), cell: ({ at }) => <Age at={at} /> },
     {
       name: t('who'),
       cell: ({ actor: { id, name, type } }) =>
@@ -113,7 +109,7 @@ export function Audit() {
             names={['actor', 'action', 'target', 'device', 'from', 'to', 'outcome']}
           />
         }
-        caption={t('title')}
+        caption={t('audit')}
         columns={columns}
         idOf={({ id }) => id}
       />

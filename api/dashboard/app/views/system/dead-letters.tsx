@@ -20,12 +20,9 @@ import { LettersByReason, OneLetter } from './letter-actions.tsx'
 
 const t = words({
   title: ['Dead letters', 'Unzustellbares'],
-  device: ['Device', 'Gerät'],
   topic: ['Topic', 'Topic'],
-  reason: ['Reason', 'Grund'],
   size: ['Bytes', 'Byte'],
   at: ['Received', 'Empfangen'],
-  actions: ['Actions', 'Aktionen'],
   look: ['Show message', 'Ansehen'],
   empty: ['No dead letters', 'Nichts Unzustellbares'],
   emptyMore: [

@@ -12,7 +12,6 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   figures: ['Figures', 'Kennzahlen'],
-  unknown: ['unknown', 'unbekannt'],
   messages: ['Messages/s', 'Nachrichten/s'],
   points: ['Points/s', 'Punkte/s'],
   lag: ['Maximum lag', 'Größter Rückstand'],
@@ -26,11 +25,8 @@ const t = words({
   of: ['of {size}', 'von {size}'],
   nodes: ['Nodes', 'Knoten'],
   node: ['Node', 'Knoten'],
-  state: ['State', 'Zustand'],
-  works: ['works', 'läuft'],
   silent: ['does not answer', 'antwortet nicht'],
   broken: ['{names} not working', '{names} läuft nicht'],
-  version: ['Version', 'Version'],
   started: ['Started', 'Gestartet'],
   owned: ['Partitions', 'Partitionen'],
   leads: ['leads', 'führt'],

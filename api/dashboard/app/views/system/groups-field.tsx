@@ -6,7 +6,6 @@ import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
 
 const t = words({
-  groups: ['Groups', 'Gruppen'],
   hint: [
     'Separate with commas; empty for the whole fleet.',
     'Durch Kommas getrennt; leer ist die ganze Flotte.',

@@ -9,7 +9,6 @@ const t = words({
   starting: ['starting', 'startet'],
   draining: ['draining', 'fährt herunter'],
   degraded: ['degraded', 'eingeschränkt'],
-  fine: ['works', 'läuft'],
   broken: ['does not work', 'läuft nicht'],
   parts: ['Dependencies', 'Wovon er abhängt'],
   service: ['Service', 'Der Dienst'],
@@ -47,7 +46,7 @@ export function Health() {
                   <li key={name} class="line">
                     <strong>{name}</strong>
                     <span class={ok ? 'status-online' : 'status-error'}>
-                      <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('fine') : t('broken')}
+                      <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('works') : t('broken')}
                     </span>
                     <span class="muted">{detail}</span>
                   </li>

@@ -15,11 +15,8 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   title: ['By reason', 'Nach Grund'],
-  reason: ['Reason', 'Grund'],
   count: ['Letters', 'Nachrichten'],
-  devices: ['Devices', 'Geräte'],
   newest: ['Newest', 'Neueste'],
-  actions: ['Actions', 'Aktionen'],
   only: ['Show these', 'Nur diese'],
   all: ['Show all', 'Alle zeigen'],
   replay: ['Replay', 'Noch einmal verarbeiten'],

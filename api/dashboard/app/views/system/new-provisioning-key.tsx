@@ -11,12 +11,10 @@ import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  create: ['New key', 'Neuer Schlüssel'],
   name: ['Name, such as a batch', 'Name, etwa der der Charge'],
   type: ['Device type', 'Typ der Geräte'],
   group: ['Group', 'Gruppe der Geräte'],
   limit: ['Number of devices', 'Anzahl der Geräte'],
-  ids: ['Device ids', 'Gerätekennungen'],
   idsHint: [
     '* stands for any characters, ? for one. Empty: any id.',
     '* steht für beliebige Zeichen, ? für eines. Leer: jede Kennung.',
@@ -28,7 +26,6 @@ const t = words({
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, kann damit Geräte anmelden.',
   ],
   key: ['Provisioning key', 'Anlernschlüssel'],
-  done: ['Done', 'Fertig'],
 })
 
 const DAY_SEC = 86_400
@@ -70,11 +67,11 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
   const error = write.error.value
   return (
     <Dialog
-      title={t('create')}
+      title={t('newKey')}
       onClose={onClose}
       actions={
         <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       }
     >
@@ -86,7 +83,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
         {...{ error, pointer: '/limit' }}
       />
       <Field
-        {...{ label: t('ids'), hint: t('idsHint'), value: ids, onValue: setIds, spellcheck: false }}
+        {...{ label: t('deviceIds'), hint: t('idsHint'), value: ids, onValue: setIds, spellcheck: false }}
         {...{ error, pointer: '/id_pattern' }}
       />
       <Field

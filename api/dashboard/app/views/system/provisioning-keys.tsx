@@ -20,18 +20,10 @@ const t = words({
     'Devices register themselves with such a key: each one asks once, with its own id, and gets its token.',
     'Mit einem solchen Schlüssel melden sich Geräte selbst an: Jedes fragt einmal, mit seiner eigenen Kennung, und bekommt sein Token.',
   ],
-  name: ['Name', 'Name'],
-  type: ['Type', 'Typ'],
-  group: ['Group', 'Gruppe'],
   none: ['none', 'keine'],
-  ids: ['Device ids', 'Gerätekennungen'],
   any: ['any', 'beliebig'],
-  devices: ['Devices', 'Geräte'],
   places: ['{taken} of {limit}', '{taken} von {limit}'],
   waiting: ['Waiting', 'Warten'],
-  ends: ['Ends', 'Endet'],
-  actions: ['Actions', 'Aktionen'],
-  create: ['New key', 'Neuer Schlüssel'],
   decide: ['Decide ({n})', 'Entscheiden ({n})'],
   nobody: ['nobody', 'niemand'],
   remove: ['Revoke', 'Widerrufen'],
@@ -53,7 +45,7 @@ export function ProvisioningKeys() {
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('type'), cell: ({ type }) => type },
     { name: t('group'), cell: ({ group }) => group ?? t('none') },
-    { name: t('ids'), cell: ({ id_pattern }) => id_pattern ?? t('any') },
+    { name: t('deviceIds'), cell: ({ id_pattern }) => id_pattern ?? t('any') },
     {
       name: t('devices'),
       cell: ({ taken, limit }) => t('places', { taken, limit }),
@@ -78,7 +70,7 @@ export function ProvisioningKeys() {
       <p>{t('says')}</p>
       <p>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       </p>
       <AnswerTable

@@ -17,11 +17,8 @@ const t = words({
   ],
   start: ['Start repair', 'Reparatur starten'],
   none: ['No repairs so far', 'Noch war keine Reparatur nötig'],
-  state: ['State', 'Zustand'],
-  began: ['Started', 'Begonnen'],
   messages: ['Messages read', 'Gelesene Nachrichten'],
   rows: ['Rows inserted', 'Eingefügte Zeilen'],
-  progress: ['Progress', 'Fortschritt'],
 })
 
 export function Repair() {
@@ -45,7 +42,7 @@ export function Repair() {
                 <dd>
                   {status} {detail}
                 </dd>
-                <dt>{t('began')}</dt>
+                <dt>{t('started')}</dt>
                 <dd>
                   <Age at={started_at} />
                 </dd>

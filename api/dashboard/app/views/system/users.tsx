@@ -22,18 +22,9 @@ import { GroupsField, listedGroups } from './groups-field.tsx'
 import { newPassword } from './new-password.ts'
 
 const t = words({
-  title: ['Users', 'Benutzer'],
-  name: ['Name', 'Name'],
-  email: ['E-mail', 'E-Mail'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
   login: ['Last login', 'Letzte Anmeldung'],
-  state: ['State', 'Zustand'],
   active: ['active', 'aktiv'],
   disabled: ['disabled', 'gesperrt'],
-  actions: ['Actions', 'Aktionen'],
-  edit: ['Edit', 'Bearbeiten'],
   editOf: ['Edit {name}', '{name} bearbeiten'],
   invite: ['Invite', 'Einladen'],
   inviteTitle: ['Invite a person', 'Person einladen'],
@@ -41,9 +32,6 @@ const t = words({
     'Give {name} this password. It is shown only once and can be changed after the first login.',
     'Geben Sie {name} dieses Passwort. Es wird nur jetzt gezeigt und lässt sich nach der ersten Anmeldung ändern.',
   ],
-  password: ['Password', 'Passwort'],
-  done: ['Done', 'Fertig'],
-  save: ['Save', 'Speichern'],
   isDisabled: ['Login disabled', 'Darf sich nicht anmelden'],
   self: ['Only another admin can change your role.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
 })
@@ -58,7 +46,7 @@ export function Users() {
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('email'), cell: ({ email }) => email },
     { name: t('role'), cell: ({ role }) => role },
-    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('wholeFleet') : groups.join(', ')) },
     { name: t('login'), cell: ({ last_login_at }) => <Age at={last_login_at} /> },
     { name: t('state'), cell: ({ disabled }) => (disabled ? t('disabled') : t('active')) },
     {
@@ -78,7 +66,7 @@ export function Users() {
       <AnswerTable
         answer={answer}
         empty={null}
-        caption={t('title')}
+        caption={t('users')}
         columns={columns}
         idOf={({ id }) => id}
       />

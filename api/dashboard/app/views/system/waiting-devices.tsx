@@ -14,10 +14,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Devices waiting for approval', 'Geräte, die warten'],
-  device: ['Device', 'Gerät'],
   since: ['Asked', 'Gefragt'],
-  from: ['From', 'Von'],
-  actions: ['Actions', 'Aktionen'],
   approve: ['Approve', 'Zulassen'],
   reject: ['Reject', 'Abweisen'],
   approved: [

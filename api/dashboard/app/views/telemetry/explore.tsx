@@ -19,15 +19,12 @@ import { aggregateValue, marksValue, metricValue, useAsked } from './telemetry-v
 import { useMarkers } from './use-markers.ts'
 
 const t = words({
-  title: ['Telemetry', 'Telemetrie'],
   devices: ['Devices (ids, comma-separated)', 'Geräte (IDs, durch Kommas getrennt)'],
-  group: ['Group', 'Gruppe'],
   anyGroup: ['all groups', 'alle Gruppen'],
   by: ['One line per', 'Eine Linie für'],
   device: ['device', 'jedes Gerät'],
   whole: ['all together', 'alle zusammen'],
   compare: ['Compare with', 'Vergleichen mit'],
-  nothing: ['nothing', 'nichts'],
   previous: ['the period before', 'dem Zeitraum davor'],
   pick: ['Choose a metric', 'Wählen Sie eine Metrik'],
   how: [
@@ -35,7 +32,6 @@ const t = words({
     'Geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
   ],
   none: ['No device has reported anything yet', 'Noch hat kein Gerät etwas gemeldet'],
-  connect: ['Connect a device', 'Gerät verbinden'],
   shown: [
     '{shown} of {n} devices are drawn. Choose devices or a group to see others, or draw all together.',
     '{shown} von {n} Geräten sind gezeichnet. Nennen Sie Geräte oder eine Gruppe, oder nehmen Sie alle zusammen.',
@@ -82,7 +78,7 @@ export default function Explore() {
   const drawn = Math.min(named.size, linesMax)
   const [first = ''] = names
   return (
-    <Page title={t('title')}>
+    <Page title={t('telemetry')}>
       <div class="stack" ref={asked.place}>
         <RangeBar />
         <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
@@ -119,7 +115,7 @@ export default function Explore() {
         )}
         {names.length === 0 ? (
           <Empty title={known.isNothing ? t('none') : t('pick')}>
-            {known.isNothing ? <a href="/devices/new">{t('connect')}</a> : <p>{t('how')}</p>}
+            {known.isNothing ? <a href="/devices/new">{t('connectDevice')}</a> : <p>{t('how')}</p>}
           </Empty>
         ) : (
           <ChartList

@@ -25,15 +25,11 @@ type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
 const t = words({
   caption: ['Alerts of the device', 'Alarme des Geräts'],
-  severity: ['Severity', 'Schwere'],
-  message: ['Alert', 'Alarm'],
-  rule: ['Rule', 'Regel'],
   state: ['State', 'Stand'],
   fired: ['Fired', 'Ausgelöst'],
   ended: ['Ended', 'Beendet'],
   do: ['Action', 'Aktion'],
   ack: ['Acknowledge', 'Bestätigen'],
-  acked: ['acknowledged', 'bestätigt'],
   none: ['No alerts for this device', 'Dieses Gerät hat keine Alarme'],
   rules: ['Rules define when alerts fire.', 'Eine Regel sagt, wann einer ausgelöst wird.'],
   toRules: ['Rules', 'Regeln'],
@@ -48,9 +44,7 @@ const t = words({
   unmute: ['Unmute', 'Aufheben'],
   comment: ['Muted on the device page', 'Auf der Seite des Geräts stumm geschaltet'],
   firing: ['firing', 'aktiv'],
-  recovering: ['recovering', 'erholt sich'],
   resolved: ['resolved', 'beendet'],
-  pending: ['pending', 'wartet'],
 })
 
 const MUTES = [
@@ -88,7 +82,7 @@ export default function AlertsTab({ device }: TabProps) {
         columns={[
           { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
           {
-            name: t('message'),
+            name: t('alert'),
             cell: (alert) =>
               alert.alert_id === null ? (
                 alertText(alert)
@@ -99,7 +93,7 @@ export default function AlertsTab({ device }: TabProps) {
           { name: t('rule'), cell: ({ rule_name: name }) => plainText(name) },
           {
             name: t('state'),
-            cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acked')}` : ''}`,
+            cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acknowledged')}` : ''}`,
           },
           { name: t('fired'), cell: ({ fired_at: at }) => <Age at={at} /> },
           { name: t('ended'), cell: ({ resolved_at: at }) => <Age at={at} /> },

@@ -13,10 +13,8 @@ import { Stepper } from './stepper.tsx'
 import './commands.css'
 
 const t = words({
-  cancel: ['Cancel', 'Abbrechen'],
   again: ['Send again…', 'Noch einmal senden…'],
   data: ['Parameters', 'Parameter'],
-  result: ['Result', 'Ergebnis'],
   omitted: [
     'The result of {n} bytes was too large to be kept.',
     'Das Ergebnis von {n} Byte war zu groß zum Aufheben.',
@@ -26,7 +24,6 @@ const t = words({
   late: ['The answer arrived after the command had expired.', 'Die Antwort kam nach Ablauf der Frist.'],
   conflict: ['A later answer contradicts this: {status}', 'Eine spätere Antwort widerspricht: {status}'],
   tries: ['delivered {n} times', '{n}-mal zugestellt'],
-  progress: ['Progress', 'Fortschritt'],
   by: ['by {who}', 'von {who}'],
 })
 

@@ -18,7 +18,6 @@ import { CommandCard } from './command-card.tsx'
 
 const t = words({
   send: ['Send {command}', '{command} senden'],
-  title: ['Send a command', 'Befehl senden'],
   sent: ['Sent commands', 'Gesendete Befehle'],
   none: ['No commands sent to this device yet', 'An dieses Gerät ging noch kein Befehl'],
   first: ['Send the first one with the form above.', 'Das Formular oben sendet den ersten.'],
@@ -55,7 +54,7 @@ export default function CommandsTab({ device }: TabProps) {
   return (
     <div class="stack">
       <section class="card" ref={form}>
-        <h2>{t('title')}</h2>
+        <h2>{t('sendCommand')}</h2>
         {!device.connectivity.connected && device.status !== 'decommissioned' && (
           <p class="hint">
             {t('offline')} <Age at={device.last_seen_at} />

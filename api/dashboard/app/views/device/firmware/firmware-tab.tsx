@@ -22,8 +22,6 @@ const t = words({
   unknown: ['The device has not reported its version', 'Das Gerät hat seine Version nicht genannt'],
   since: ['since', 'seit'],
   before: ['Before', 'Davor'],
-  checksum: ['SHA-256', 'SHA-256'],
-  image: ['Image', 'Abbild'],
   proven: ['confirmed by an update', 'durch ein Update belegt'],
   updates: ['Updates', 'Updates'],
   none: [
@@ -97,7 +95,7 @@ export default function FirmwareTab({ device }: TabProps) {
           )}
           {firmware.sha256 !== null && (
             <>
-              <dt>{t('checksum')}</dt>
+              <dt>{t('sha256')}</dt>
               <dd>
                 <code>{plainText(firmware.sha256)}</code>
               </dd>

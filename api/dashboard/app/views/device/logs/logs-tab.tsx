@@ -30,8 +30,6 @@ import type { TabProps } from '../tabs.ts'
 import { LogJump, logUntil } from './log-jump.tsx'
 
 const t = words({
-  levels: ['Levels', 'Stufen'],
-  find: ['Find', 'Suchen'],
   tail: ['Log lines', 'Log-Zeilen'],
   news: [
     { one: '{n} new line', other: '{n} new lines' },
@@ -43,7 +41,6 @@ const t = words({
     'Dieses Gerät hat in den letzten zwei Wochen nichts geloggt',
   ],
   how: ['A line is a message on its topic:', 'Eine Zeile ist eine Nachricht auf seinem Topic:'],
-  topic: ['Topic and example', 'Topic und Beispiel'],
   match: ['No lines match.', 'Keine Zeile passt.'],
   forgotten: [
     '{n} older lines were dropped to keep the newest {max}.',
@@ -53,7 +50,6 @@ const t = words({
     'Showing the newest {max} of {n} lines. Filter by level or text to see others.',
     'Die neuesten {max} von {n} Zeilen sind gezeichnet. Eine Stufe oder ein gesuchter Text zeigt andere.',
   ],
-  download: ['Download', 'Herunterladen'],
 })
 
 const levels = queryValue('level', wordsOf())
@@ -161,7 +157,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
         <Empty title={t('none')}>
           <p>{t('how')}</p>
           <CopyField
-            label={t('topic')}
+            label={t('topicAndExample')}
             text={`fleet/${deviceId}/log  {"level":"warn","message":"the wheel slips"}`}
           />
         </Empty>

@@ -10,8 +10,6 @@ import { valueText } from './value-text.ts'
 
 const t = words({
   find: ['Find a metric', 'Metrik suchen'],
-  name: ['Metric', 'Metrik'],
-  value: ['Value', 'Wert'],
   age: ['Age', 'Alter'],
   shown: ['{shown} of {n} shown; search to find others.', '{shown} von {n} gezeigt; suchen Sie die anderen.'],
 })
@@ -41,7 +39,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">{t('name')}</th>
+              <th scope="col">{t('metric')}</th>
               <th scope="col" class="number">
                 {t('value')}
               </th>

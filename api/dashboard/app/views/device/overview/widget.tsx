@@ -8,7 +8,6 @@ import { valueText } from './value-text.ts'
 
 const t = words({
   warning: ['low', 'niedrig'],
-  critical: ['critical', 'kritisch'],
   range: ['{low} to {high}', '{low} bis {high}'],
   warnBelow: ['warning below {value}', 'Warnung unter {value}'],
   criticalBelow: ['critical below {value}', 'kritisch unter {value}'],

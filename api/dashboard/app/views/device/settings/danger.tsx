@@ -18,7 +18,6 @@ const t = words({
     "The token is the device's MQTT password. It is shown only once.",
     'Das Token ist das MQTT-Passwort des Geräts. Es wird einmal gezeigt, hier.',
   ],
-  issue: ['Issue a token', 'Token ausstellen'],
   token: ['Token of the device', 'Token des Geräts'],
   until: ['Expires {time}.', 'Es endet {time}.'],
   hide: ['Hide', 'Ausblenden'],
@@ -66,7 +65,7 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
       {issue.error.value !== undefined && <ProblemCard error={issue.error.value} />}
       <div class="row">
         <Button icon="key-round" write={issue} onClick={() => void issue.run()}>
-          {t('issue')}
+          {t('issueToken')}
         </Button>
         <Button kind="danger" onClick={() => setAsked(true)}>
           {t('revoke')}

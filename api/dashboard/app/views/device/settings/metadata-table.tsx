@@ -11,8 +11,6 @@ import '../shadow/shadow.css'
 
 const t = words({
   caption: ['Metadata', 'Metadaten'],
-  path: ['Leaf', 'Blatt'],
-  value: ['Value', 'Wert'],
   valueOf: ['Value of {name}', 'Wert von {name}'],
   remove: ['Remove {path}', '{path} entfernen'],
   none: ['No metadata.', 'Es gibt keine Metadaten.'],
@@ -36,7 +34,7 @@ export function MetadataTable({ metadata, onMetadata }: MetadataTableProps) {
           <caption class="visually-hidden">{t('caption')}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('path')}</th>
+              <th scope="col">{t('leaf')}</th>
               <th scope="col">{t('value')}</th>
             </tr>
           </thead>
@@ -45,7 +43,7 @@ export function MetadataTable({ metadata, onMetadata }: MetadataTableProps) {
               const name = plainText(path.join('.'))
               return (
                 <tr key={pathKey(path)}>
-                  <td data-label={t('path')}>
+                  <td data-label={t('leaf')}>
                     <code>{name}</code>
                   </td>
                   <td data-label={t('value')}>

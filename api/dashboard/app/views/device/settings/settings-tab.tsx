@@ -28,18 +28,14 @@ const asJson = queryValue('json', flag)
 
 const t = words({
   title: ['Device details', 'Über das Gerät'],
-  name: ['Name', 'Name'],
   description: ['Description', 'Beschreibung'],
-  group: ['Group', 'Gruppe'],
   groupHint: [
     'A path such as warehouse/a. Leave empty for no group.',
     'Stufen mit Schrägstrichen: lager/a. Leer: in keiner Gruppe.',
   ],
-  tags: ['Tags', 'Tags'],
   tagsHint: ['Separate with commas.', 'Mehrere durch Kommas trennen.'],
   metadata: ['Metadata (JSON object)', 'Metadaten (JSON-Objekt)'],
   object: ['Metadata must be a JSON object.', 'Metadaten sind ein JSON-Objekt.'],
-  save: ['Save', 'Speichern'],
   saved: ['Saved.', 'Gespeichert.'],
   undo: ['Discard changes', 'Änderungen verwerfen'],
   same: ['Nothing has changed.', 'Nichts wurde geändert.'],

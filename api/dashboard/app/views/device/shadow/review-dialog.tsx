@@ -22,15 +22,11 @@ import { MergeTable } from './merge-table.tsx'
 const t = words({
   title: ['Review the changes', 'Änderungen prüfen'],
   merge: ['Somebody else changed the shadow first', 'Jemand anders hat den Shadow zuerst geändert'],
-  path: ['Leaf', 'Blatt'],
-  before: ['Now', 'Jetzt'],
   after: ['New', 'Neu'],
-  none: ['–', '–'],
   bytes: ['{n} of {max} bytes of the desired state', '{n} von {max} Byte des gewünschten Stands'],
   send: ['Send for version {n}', 'Für Version {n} senden'],
   apply: ['Apply on version {n}', 'Auf Version {n} anwenden'],
   choose: ['Choose for each leaf first.', 'Wählen Sie zuerst für jedes Blatt.'],
-  back: ['Back', 'Zurück'],
   sent: ['The desired state has version {n}.', 'Der gewünschte Stand hat Version {n}.'],
   nothing: [
     'Nothing is left to send: the other version says the same.',
@@ -114,18 +110,18 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
         <table class="table table-cards">
           <thead>
             <tr>
-              <th scope="col">{t('path')}</th>
-              <th scope="col">{t('before')}</th>
+              <th scope="col">{t('leaf')}</th>
+              <th scope="col">{t('now')}</th>
               <th scope="col">{t('after')}</th>
             </tr>
           </thead>
           <tbody>
             {edits.map((edit) => (
               <tr key={pathKey(edit.path)}>
-                <td data-label={t('path')}>
+                <td data-label={t('leaf')}>
                   <code>{plainText(edit.path.join('.'))}</code>
                 </td>
-                <td data-label={t('before')}>
+                <td data-label={t('now')}>
                   <JsonText value={valueAt(base.desired, edit.path)} />
                 </td>
                 <td data-label={t('after')}>

@@ -15,12 +15,7 @@ import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({
-  version: ['Version', 'Version'],
-  side: ['Side', 'Seite'],
-  who: ['By', 'Von'],
   change: ['Change', 'Änderung'],
-  desired: ['desired', 'gewünscht'],
-  reported: ['reported', 'gemeldet'],
   revert: ['Take back', 'Zurücknehmen'],
   revertLabel: ['Take back version {n}', 'Zurücknehmen: Version {n}'],
   none: ['The shadow has not changed yet', 'Der Shadow hat sich noch nicht geändert'],
@@ -50,7 +45,7 @@ export function ShadowHistory({ deviceId, desired, onEdits }: ShadowHistoryProps
                 <tr>
                   <th scope="col">{t('version')}</th>
                   <th scope="col">{t('side')}</th>
-                  <th scope="col">{t('who')}</th>
+                  <th scope="col">{t('by')}</th>
                   <th scope="col">{t('change')}</th>
                 </tr>
               </thead>
@@ -67,7 +62,7 @@ export function ShadowHistory({ deviceId, desired, onEdits }: ShadowHistoryProps
                         </span>
                       </td>
                       <td data-label={t('side')}>{t(entry.section)}</td>
-                      <td data-label={t('who')}>{actorText(entry.actor)}</td>
+                      <td data-label={t('by')}>{actorText(entry.actor)}</td>
                       <td data-label={t('change')}>
                         <Change patch={entry.patch as JsonObject} previous={entry.previous as JsonObject} />
                         {entry.section === 'desired' && onEdits !== undefined && (

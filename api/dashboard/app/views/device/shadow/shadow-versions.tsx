@@ -22,11 +22,7 @@ const t = words({
   than: ['Compared with', 'Verglichen mit'],
   now: ['{n}, now', '{n}, jetzt'],
   caption: ['What differs', 'Was sich unterscheidet'],
-  side: ['Side', 'Seite'],
-  path: ['Leaf', 'Blatt'],
   version: ['Version {n}', 'Version {n}'],
-  desired: ['desired', 'gewünscht'],
-  reported: ['reported', 'gemeldet'],
   same: ['The two versions say the same.', 'Beide Versionen sagen dasselbe.'],
   leafBack: ['Bring back', 'Zurückholen'],
   leafBackLabel: ['Bring back {path} of version {n}', 'Zurückholen: {path} von Version {n}'],
@@ -120,7 +116,7 @@ function Differences({ shown, beside, desired, onEdits }: DifferencesProps) {
       <thead>
         <tr>
           <th scope="col">{t('side')}</th>
-          <th scope="col">{t('path')}</th>
+          <th scope="col">{t('leaf')}</th>
           <th scope="col">{t('version', { n: beside.version })}</th>
           <th scope="col">{t('version', { n: shown.version })}</th>
         </tr>
@@ -132,7 +128,7 @@ function Differences({ shown, beside, desired, onEdits }: DifferencesProps) {
           return (
             <tr key={`${side} ${pathKey(edit.path)}`}>
               <td data-label={t('side')}>{t(side)}</td>
-              <td data-label={t('path')}>
+              <td data-label={t('leaf')}>
                 <code>{path}</code>
               </td>
               <td data-label={t('version', { n: beside.version })}>

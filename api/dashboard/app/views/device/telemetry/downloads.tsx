@@ -9,7 +9,6 @@ import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
 
 const t = words({
-  download: ['Download', 'Herunterladen'],
   shown: ['{format}, as shown', '{format}, wie gezeigt'],
   raw: ['{format}, raw points', '{format}, rohe Punkte'],
 })

@@ -14,10 +14,8 @@ import type { TabProps } from '../tabs.ts'
 import { Entry } from './entry.tsx'
 
 const t = words({
-  kinds: ['Kinds', 'Arten'],
   status: ['status', 'Status'],
   command: ['commands', 'Befehle'],
-  shadow: ['shadow', 'Shadow'],
   ota: ['firmware', 'Firmware'],
   alert: ['alerts', 'Alarme'],
   none: ['No events of this kind', 'Nichts dergleichen ist geschehen'],
