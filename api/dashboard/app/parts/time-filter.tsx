@@ -8,6 +8,7 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { SelectField } from './select-field.tsx'
+import { submits } from './submits.ts'
 
 const t = words({
   any: ['any', 'jede'],
@@ -66,11 +67,10 @@ function Instants({ onDone }: { readonly onDone: () => void }) {
   return (
     <form
       class="row time-instants"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         setQuery({ from: iso(from), to: iso(to) })
         onDone()
-      }}
+      })}
     >
       <Field label={t('from')} type="datetime-local" step={1} value={from} onValue={setFrom} />
       <Field label={t('to')} type="datetime-local" step={1} value={to} onValue={setTo} />

@@ -3,10 +3,8 @@ import { useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { user } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { now } from '../../words/time.ts'
@@ -118,22 +116,12 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
   })
   const name = t(action, { n })
   return (
-    <Dialog
+    <FormDialog
       title={name}
+      action={name}
+      write={write}
+      disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
       onClose={() => onClose(false)}
-      actions={
-        <>
-          <Button onClick={() => onClose(false)}>{t('cancel')}</Button>
-          <Button
-            kind="primary"
-            write={write}
-            disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
-            onClick={() => void write.run()}
-          >
-            {name}
-          </Button>
-        </>
-      }
     >
       <p>{t(`${action}Says`)}</p>
       {action === 'snooze' && (
@@ -155,8 +143,7 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
           onValue={setSnooze}
         />
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -10,6 +10,7 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
@@ -20,7 +21,6 @@ import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 import { Deliveries } from './deliveries.tsx'
 import { NewChannel } from './new-channel.tsx'
-import { AlertSections } from './sections.tsx'
 
 const t = words({
   type: ['Type', 'Art'],
@@ -90,7 +90,7 @@ export default function Channels() {
         )
       }
     >
-      <AlertSections />
+      <AreaTabs of="alerting" />
       {!isAdmin && <p class="muted">{t('readOnly', { role: roleFor('createChannel') ?? '' })}</p>}
       <AnswerTable
         answer={answer}

@@ -2,6 +2,7 @@
 import type { Condition } from '../../../../../schemas/alert-condition.ts'
 import { COMPARISONS, DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
@@ -203,29 +204,12 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
       )
     case 'state':
       return (
-        <fieldset class="chips">
-          <legend>{t('state')}</legend>
-          {DEVICE_STATUSES.map((status) => {
-            const chosen = condition.in ?? []
-            const isOn = chosen.includes(status)
-            return (
-              <button
-                key={status}
-                type="button"
-                class="chip chip-choice"
-                aria-pressed={isOn}
-                onClick={() =>
-                  onCondition({
-                    ...condition,
-                    in: isOn ? chosen.filter((other) => other !== status) : [...chosen, status],
-                  })
-                }
-              >
-                {stateWord(status)}
-              </button>
-            )
-          })}
-        </fieldset>
+        <ChoiceChips
+          isField
+          label={t('state')}
+          options={DEVICE_STATUSES.map((status) => [status, stateWord(status)] as const)}
+          value={{ value: condition.in ?? [], set: (chosen) => onCondition({ ...condition, in: chosen }) }}
+        />
       )
     case 'rate':
       return (

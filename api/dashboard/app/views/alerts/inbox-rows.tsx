@@ -2,7 +2,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { Age } from '../../parts/age.tsx'
-import { alertText } from '../../parts/alert-text.ts'
+import { alertText, mutedText } from '../../parts/alert-text.ts'
 import type { Column, Selection } from '../../parts/data-table.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -110,7 +110,7 @@ function AlertName({ alert }: { readonly alert: Alert }) {
       {alert_id === null ? rule_name : <a href={pathOf('alert', { alert_id })}>{plainText(rule_name)}</a>}
       <span class="table-more">{alertText(alert)}</span>
       {suppressed_by.length > 0 && (
-        <span class="table-more">{t('muted', { by: suppressed_by.join(', ') })}</span>
+        <span class="table-more">{t('muted', { by: mutedText(suppressed_by) })}</span>
       )}
     </>
   )

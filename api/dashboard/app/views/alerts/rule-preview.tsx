@@ -111,7 +111,7 @@ export function RulePreview({ rule }: RulePreviewProps) {
           {t('run')}
         </Button>
       </div>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <div role="status">
         {isOutdated && <p class="severity-warning">{t('outdated')}</p>}
         {tried !== undefined && <Summary result={tried.result} />}

@@ -14,6 +14,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { JsonField, parsed } from '../../parts/json-field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 import { RuleForm } from './rule-form.tsx'
 import { RulePreview } from './rule-preview.tsx'
@@ -115,10 +116,9 @@ function Editor({ rule, saved }: EditorProps) {
     <div class="stack">
       <form
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={submits(() => {
           if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
-        }}
+        })}
       >
         {!canWrite && <p class="muted">{t('readOnly')}</p>}
         {json === undefined ? (
@@ -126,7 +126,7 @@ function Editor({ rule, saved }: EditorProps) {
         ) : (
           <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
         )}
-        {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+        <ProblemCard error={write.error.value} />
         <div class="row">
           {canWrite && (
             <Button kind="primary" type="submit" icon="save" write={write}>

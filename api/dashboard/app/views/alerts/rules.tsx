@@ -9,6 +9,7 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -18,8 +19,8 @@ import { plainText } from '../../parts/plain-text.ts'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
-import { conditionText, READY_RULES, targetText } from './rule-words.ts'
-import { AlertSections } from './sections.tsx'
+import { ReadyRules } from './first-rules.tsx'
+import { conditionText, targetText } from './rule-words.ts'
 
 const t = words({
   title: ['Alert rules', 'Alarmregeln'],
@@ -71,7 +72,7 @@ export default function Rules() {
         )
       }
     >
-      <AlertSections />
+      <AreaTabs of="alerting" />
       <AnswerTable
         answer={answer}
         empty={
@@ -79,15 +80,7 @@ export default function Rules() {
             {canWrite && (
               <>
                 <p>{t('emptyMore')}</p>
-                <ul class="row">
-                  {READY_RULES.map(({ id, name }) => (
-                    <li key={id}>
-                      <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
-                        {name()}
-                      </a>
-                    </li>
-                  ))}
-                </ul>
+                <ReadyRules />
               </>
             )}
           </Empty>

@@ -1,4 +1,5 @@
 // One command to many: what came of it, device by device.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
@@ -17,6 +18,7 @@ import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
@@ -96,40 +98,37 @@ export default function Broadcast({ params }: { readonly params: Params }) {
         </>
       }
     >
-      {again.error.value !== undefined && <ProblemCard error={again.error.value} />}
+      <ProblemCard error={again.error.value} />
       <AnswerArea answer={answer}>
         {(broadcast) => (
           <div class="stack">
             <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
             <section class="card">
-              <dl class="facts">
-                <dt>{t('devices')}</dt>
-                <dd>{plainText(targetText(broadcast.target))}</dd>
-                <dt>{t('total')}</dt>
-                <dd>{number(broadcast.total)}</dd>
-                <dt>{t('accepted')}</dt>
-                <dd>{number(broadcast.accepted)}</dd>
-                <dt>{t('by')}</dt>
-                <dd>{personText(broadcast.created_by)}</dd>
-                <dt>{t('sent')}</dt>
-                <dd>
-                  <Age at={broadcast.created_at} />
-                </dd>
-                <dt>{t('data')}</dt>
-                <dd>
-                  <code>{plainText(JSON.stringify(broadcast.data))}</code>
-                </dd>
-                {broadcast.skipped.length > 0 && (
-                  <>
-                    <dt>{t('skipped')}</dt>
-                    <dd>
-                      {broadcast.skipped
-                        .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
-                        .join(', ')}
-                    </dd>
-                  </>
-                )}
-              </dl>
+              <Facts
+                rows={[
+                  [t('devices'), plainText(targetText(broadcast.target))],
+                  [t('total'), number(broadcast.total)],
+                  [t('accepted'), number(broadcast.accepted)],
+                  [
+                    t('skipped'),
+                    broadcast.skipped.length === 0
+                      ? undefined
+                      : broadcast.skipped
+                          .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
+                          .join(', '),
+                  ],
+                  [t('by'), personText(broadcast.created_by)],
+                  [t('sent'), <Age at={broadcast.created_at} />],
+                  [
+                    t('data'),
+                    Object.keys(broadcast.data).length === 0 ? (
+                      '–'
+                    ) : (
+                      <code>{plainText(JSON.stringify(broadcast.data))}</code>
+                    ),
+                  ],
+                ]}
+              />
             </section>
           </div>
         )}

@@ -7,6 +7,7 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -18,7 +19,6 @@ import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 import { sharesOf, targetText } from './command-words.ts'
-import { CommandSections } from './sections.tsx'
 
 const t = words({
   title: ['Broadcasts', 'Befehle an viele'],
@@ -67,7 +67,7 @@ function Allowed() {
         </Button>
       }
     >
-      <CommandSections />
+      <AreaTabs of="commands" />
       <AnswerTable
         answer={answer}
         empty={<Empty title={t('empty')} hint={t('emptyMore')} />}

@@ -1,13 +1,16 @@
 // Commands of all devices, newest first.
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -22,7 +25,6 @@ import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
-import { CommandSections } from './sections.tsx'
 
 const t = words({
   refresh: ['Refresh', 'Erneuern'],
@@ -54,19 +56,15 @@ function Allowed() {
   const status = statusValue.value
   const command = commandValue.value
   const group = groupValue.value
-  const times = timesInAddress()
-  const isTimed = times.from !== undefined || times.to !== undefined
-  const query = {
-    ...times,
-    limit: 50,
+  const filters = {
+    ...timesInAddress(),
     ...(status.length === 0 ? {} : { status: [status.join(',')] }),
-    ...(command === '' ? {} : { command }),
-    ...(group === '' ? {} : { group }),
+    ...given({ command, group }),
   }
+  const query = { ...filters, limit: 50 }
   const feed = useFeed(JSON.stringify(query), (cursor) =>
-    fleet.listFleetCommands({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+    fleet.listFleetCommands({ query: { ...query, ...given({ cursor }) } }),
   )
-  const isFiltered = isTimed || status.length > 0 || command !== '' || group !== ''
   const columns: readonly Column<Command>[] = [
     { name: t('command'), cell: ({ command: name }) => plainText(name) },
     {
@@ -95,7 +93,7 @@ function Allowed() {
         </>
       }
     >
-      <CommandSections />
+      <AreaTabs of="commands" />
       <div class="filters">
         <Field label={t('command')} value={command} onValue={commandValue.set} spellcheck={false} />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
@@ -109,7 +107,7 @@ function Allowed() {
       <FeedArea
         feed={feed}
         empty={
-          isFiltered ? (
+          Object.keys(filters).length > 0 ? (
             <NoneFits title={t('match')} names={['command', 'group', 'from', 'to', 'status']} />
           ) : (
             <Empty title={t('none')} hint={t('noneMore')} />

@@ -1,9 +1,12 @@
 // A command to many: whom, what, a look at whom it reaches, and only then the button that names the effect (D6).
+
 import { useMemo, useState } from 'preact/hooks'
 import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
+import { given } from '../../address/given.ts'
+import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -22,7 +25,7 @@ import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
 import { duration } from '../../words/time.ts'
@@ -108,8 +111,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
     command: wish.command,
     // The form has parsed it as JSON.
     data: wish.data as NonNullable<BroadcastWishBody['data']>,
-    ...(wish.timeout_sec === undefined ? {} : { timeout_sec: wish.timeout_sec }),
-    ...(wish.priority === undefined ? {} : { priority: wish.priority }),
+    ...given({ timeout_sec: wish.timeout_sec, priority: wish.priority }),
     target: targetOf(target, which),
   })
   const again = () => setLooked(undefined)
@@ -147,7 +149,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           />
         </section>
       </div>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       {looked?.before !== undefined && <TargetChanged before={looked.before} now={looked.preview} />}
       {looked !== undefined && (
         <>
@@ -209,7 +211,7 @@ function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<Br
       return { type, value }
     }
     case 'devices':
-      return { type: kind, value: [...idsIn(names)] }
+      return { type: kind, value: listed(names) }
     case 'group':
     case 'tag':
       return { type: kind, value: names }

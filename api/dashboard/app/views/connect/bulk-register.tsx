@@ -83,7 +83,7 @@ export function BulkRegister() {
           </Button>
         )}
       </p>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       {shown !== undefined && <Outcome result={shown} />}
     </section>
   )

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { CallOf, Operations } from '../../../../../schemas/client/calls.ts'
-import { useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { submits } from '../../parts/submits.ts'
+import { TypeField } from '../../parts/type-field.tsx'
 import { t } from './connect-words.ts'
 
 export type RegistrationReply = Awaited<ReturnType<typeof fleet.registerDevice>>
@@ -21,7 +21,6 @@ export function RegisterForm({
 }: {
   readonly onRegistered: (device: RegistrationReply) => void
 }) {
-  const types = useAnswer('listDeviceTypes', {})
   const [name, setName] = useState('')
   const [id, setId] = useState('')
   const [type, setType] = useState('mqtt_device')
@@ -37,15 +36,13 @@ export function RegisterForm({
   }
   const groups = fleetVersion.value === 0 ? [] : columns.groups.words.filter(Boolean).slice(0, GROUPS_MAX)
   const error = write.error.value
-  const names = types.data?.data.map((known) => [known.name, known.display_name] as const)
   return (
     <form
       class="form"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         const ids = id === '' ? {} : { device_id: id }
         void write.run({ ...ids, name, type, ...(group === '' ? {} : { group }) })
-      }}
+      })}
     >
       <Field
         label={t('name')}
@@ -68,7 +65,7 @@ export function RegisterForm({
         error={error}
         pointer="/device_id"
       />
-      <SelectField label={t('type')} value={type} options={names ?? [[type, type]]} onValue={set(setType)} />
+      <TypeField value={type} onValue={set(setType)} />
       <Field
         label={t('group')}
         hint={t('groupHint')}
@@ -84,7 +81,7 @@ export function RegisterForm({
           <option key={known} value={known} />
         ))}
       </datalist>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       <p>
         <Button kind="primary" type="submit" write={write}>
           {t('register')}

@@ -37,7 +37,7 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
       {isHidden && <p class="muted">{t('hiddenToken')}</p>}
       {token !== undefined && !isHidden && <CopyField isSecret label={t('token')} text={token} />}
       <p class="hint">{t('tokenHint')}</p>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <p>
         <Button icon="key-round" write={write} onClick={() => void write.run()}>
           {token === undefined ? t('issueToken') : t('another')}

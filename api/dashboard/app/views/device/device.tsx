@@ -22,7 +22,7 @@ import { words } from '../../words/words.ts'
 import './device.css'
 import { DeviceActions, useMaintenance } from './device-actions.tsx'
 import { DeviceFacts } from './device-facts.tsx'
-import { DeviceTab } from './device-tab.tsx'
+import { DEVICE_TABS } from './device-tabs.tsx'
 import { isTab, TABS, type TabName } from './tabs.ts'
 
 const t = words({
@@ -66,6 +66,7 @@ export default function Device({ params }: { readonly params: Params }) {
 function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: TabName }) {
   const { device_id: deviceId } = device
   const maintenance = useMaintenance(device)
+  const Tab = DEVICE_TABS[tab]
   const to = (name: TabName, id = deviceId) =>
     name === 'overview'
       ? pathOf('device', { device_id: id })
@@ -95,7 +96,7 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
         label={t('tabs')}
         tabs={tabs.map((name) => ({ href: to(name), label: t(name), isCurrent: name === tab }))}
       />
-      <DeviceTab device={device} tab={tab} />
+      <Tab key={tab} device={device} />
     </Page>
   )
 }

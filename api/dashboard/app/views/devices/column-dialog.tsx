@@ -13,9 +13,11 @@ import {
 import { useAnswer } from '../../data/answers.ts'
 import { LIMITS } from '../../limits.ts'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { submits } from '../../parts/submits.ts'
 import { COLUMN_IDS, columnName, DEFAULT_COLUMNS } from './device-columns.tsx'
 import { t } from './device-words.ts'
 
@@ -73,18 +75,15 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
           const isShown = place !== -1
           return (
             <li key={id} class="column-line">
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={isShown}
-                  onChange={() => {
-                    if (!isShown) add(id)
-                    // A list without columns shows nothing that could be chosen again.
-                    else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
-                  }}
-                />
-                {columnName(id)}
-              </label>
+              <CheckField
+                label={columnName(id)}
+                isOn={isShown}
+                onValue={() => {
+                  if (!isShown) add(id)
+                  // A list without columns shows nothing that could be chosen again.
+                  else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
+                }}
+              />
               {isShown && place > 0 && (
                 <Button
                   kind="quiet"
@@ -143,12 +142,11 @@ function AddColumn({ label, hint, action, offered, because, onAdd }: AddColumnPr
   return (
     <form
       class="row"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         if (because !== undefined || typed.trim() === '') return
         onAdd(typed.trim())
         setTyped('')
-      }}
+      })}
     >
       <Field
         label={label}

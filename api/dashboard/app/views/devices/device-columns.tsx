@@ -7,6 +7,7 @@ import type { MetricValues } from '../../fleet/metric-values.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Age } from '../../parts/age.tsx'
 import type { DeviceType } from '../../parts/command-wish.ts'
+import { connectionReason } from '../../parts/connection-text.ts'
 import { shownValue } from '../../parts/flat-values.ts'
 import type { GridColumn } from '../../parts/grid-column.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -95,7 +96,9 @@ export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): Gr
     grow: WIDTHS[id][1],
     sort: UNSORTED.includes(id) ? undefined : id,
     cell: (row) =>
-      id === 'reason' ? textOf(more.metadata.get(columns.ids[row] ?? '')?.reason ?? '') : cellOf(id, row),
+      id === 'reason'
+        ? textOf(connectionReason(more.metadata.get(columns.ids[row] ?? '')?.reason ?? null) ?? '')
+        : cellOf(id, row),
   }
 }
 

@@ -47,6 +47,7 @@ import { useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
+import { CheckField } from '../../parts/check-field.tsx'
 import { FacetPanel } from './facet-panel.tsx'
 import { useSparks } from './use-sparks.ts'
 
@@ -193,7 +194,9 @@ function List() {
               {t('resort', { n: list.movedCount })}
             </Button>
           )}
-          {!isNarrow.value && view === 'list' && <Follow />}
+          {!isNarrow.value && view === 'list' && (
+            <CheckField label={t('follow')} isOn={followValue.value} onValue={followValue.set} />
+          )}
           {!isNarrow.value && view === 'list' && (
             <Button
               kind="quiet"
@@ -273,19 +276,6 @@ function List() {
         />
       )}
     </div>
-  )
-}
-
-function Follow() {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={followValue.value}
-        onChange={({ currentTarget }) => followValue.set(currentTarget.checked)}
-      />
-      {t('follow')}
-    </label>
   )
 }
 

@@ -12,6 +12,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -121,10 +122,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
           if (input.current !== null && dropped !== undefined && dropped.length > 0)
             input.current.files = dropped
         }}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void write.run()
-        }}
+        onSubmit={submits(() => write.run())}
       >
         <p>{t('says', { x, y })}</p>
         {kept !== undefined && !isHere && <p>{t('other', { x: kept.x_metric, y: kept.y_metric })}</p>}
@@ -157,7 +155,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
           />
         ))}
       </form>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </Dialog>
   )
 }

@@ -4,8 +4,10 @@ import { fleet } from '../../data/client.ts'
 import { logIn } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -37,13 +39,7 @@ export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
   })
   const error = write.error.value
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void write.run()
-      }}
-    >
+    <form class="form" onSubmit={submits(() => write.run())}>
       {isFirst && (
         <Field
           label={t('name')}
@@ -79,17 +75,8 @@ export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
         error={error}
         pointer="/password"
       />
-      {!isFirst && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={remember}
-            onChange={({ currentTarget }) => setRemember(currentTarget.checked)}
-          />
-          {t('remember')}
-        </label>
-      )}
-      {error !== undefined && <ProblemCard error={error} />}
+      {!isFirst && <CheckField label={t('remember')} isOn={remember} onValue={setRemember} />}
+      <ProblemCard error={error} />
       <Button kind="primary" type="submit" isBusy={write.isUnderWay.value}>
         {t(isFirst ? 'create' : 'login')}
       </Button>

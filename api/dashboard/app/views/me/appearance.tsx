@@ -7,6 +7,7 @@ import {
   setPreference,
   THEMES,
 } from '../../data/preferences.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
@@ -65,14 +66,11 @@ export function Appearance() {
           options={[['', t('local', { zone: own })], ...zones.map((name) => [name, name] as const)]}
           onValue={(name) => setPreference('timeZone', name)}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={singleKeys}
-            onChange={({ currentTarget }) => setPreference('singleKeys', currentTarget.checked)}
-          />
-          {t('keys')}
-        </label>
+        <CheckField
+          label={t('keys')}
+          isOn={singleKeys}
+          onValue={(isOn) => setPreference('singleKeys', isOn)}
+        />
       </div>
     </section>
   )

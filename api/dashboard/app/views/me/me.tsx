@@ -2,6 +2,7 @@
 
 import { logOut, user } from '../../data/session.ts'
 import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
 import { Appearance } from './appearance.tsx'
@@ -26,14 +27,14 @@ export default function Me() {
     >
       <div class="stack">
         <section class="card">
-          <dl class="facts">
-            <dt>{me?.name}</dt>
-            <dd>{me?.email}</dd>
-            <dt>{t('role')}</dt>
-            <dd>{me?.role}</dd>
-            <dt>{t('groups')}</dt>
-            <dd>{me == null || me.groups.length === 0 ? t('wholeFleet') : me.groups.join(', ')}</dd>
-          </dl>
+          <Facts
+            rows={[
+              [t('name'), me?.name],
+              [t('email'), me?.email],
+              [t('role'), me?.role],
+              [t('groups'), me == null || me.groups.length === 0 ? t('wholeFleet') : me.groups.join(', ')],
+            ]}
+          />
         </section>
         <Appearance />
         <Password />

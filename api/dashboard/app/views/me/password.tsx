@@ -5,6 +5,7 @@ import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
@@ -35,13 +36,7 @@ export function Password() {
     <section class="card">
       <h2>{t('password')}</h2>
       <p class="muted">{t('says')}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void write.run()
-        }}
-      >
+      <form class="form" onSubmit={submits(() => write.run())}>
         <Field
           label={t('present')}
           type="password"
@@ -63,7 +58,7 @@ export function Password() {
           error={error}
           pointer="/password"
         />
-        {error !== undefined && <ProblemCard error={error} />}
+        <ProblemCard error={error} />
         <Button type="submit" write={write}>
           {t('change')}
         </Button>

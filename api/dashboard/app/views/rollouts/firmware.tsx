@@ -7,6 +7,7 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
@@ -18,7 +19,6 @@ import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
-import { RolloutSections } from './sections.tsx'
 import { UploadForm } from './upload-form.tsx'
 
 const t = words({
@@ -92,7 +92,7 @@ export default function Firmware() {
     )
   return (
     <Page title={t('title')}>
-      <RolloutSections />
+      <AreaTabs of="rollouts" />
       {isAdmin && <UploadForm />}
       <AnswerTable
         answer={answer}

@@ -1,8 +1,10 @@
 // A new deployment: what, where, how, and then a look at whom it would reach before anything is sent (D6).
+
 import { useState } from 'preact/hooks'
 import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
+import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -11,6 +13,7 @@ import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -19,7 +22,8 @@ import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { submits } from '../../parts/submits.ts'
+import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
 import { words } from '../../words/words.ts'
@@ -133,13 +137,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   })
   const error = start.error.value ?? look.error.value
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void (preview === undefined ? look.run() : start.run())
-      }}
-    >
+    <form class="stack" onSubmit={submits(() => (preview === undefined ? look.run() : start.run()))}>
       <div class="cards">
         <section class="card">
           <h2>{t('what')}</h2>
@@ -182,7 +180,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
           />
         </div>
       )}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       <div class="row">
         {preview === undefined ? (
           <Button kind="primary" type="submit" icon="eye" write={look}>
@@ -201,7 +199,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
 function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
   if (kind === 'all') return { type: kind }
   if (kind === 'filter') return filterTarget(names)
-  return { type: kind, value: kind === 'devices' ? idsIn(names) : names }
+  return { type: kind, value: kind === 'devices' ? listed(names) : names }
 }
 
 interface StrategyFieldsProps {
@@ -263,14 +261,11 @@ function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
         error={error}
         pointer="/abort/failure_percent"
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={draft.isRolledBack}
-          onChange={({ currentTarget }) => onChange({ isRolledBack: currentTarget.checked })}
-        />
-        {t('rollback')}
-      </label>
+      <CheckField
+        label={t('rollback')}
+        isOn={draft.isRolledBack}
+        onValue={(isOn) => onChange({ isRolledBack: isOn })}
+      />
     </section>
   )
 }

@@ -5,6 +5,7 @@ import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts
 import { errorText } from '../../../../../schemas/error-text.ts'
 import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -19,6 +20,7 @@ import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -187,38 +189,22 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
   return (
     <section class="card">
       <h2>{t('summary')}</h2>
-      <dl class="facts">
-        <dt>{t('version')}</dt>
-        <dd>{plainText(firmware_version)}</dd>
-        <dt>{t('target')}</dt>
-        <dd>
-          {plainText(targetText(target))} · {number(deployment.total)}
-        </dd>
-        <dt>{t('strategy')}</dt>
-        <dd>{strategy}</dd>
-        <dt>{t('slots')}</dt>
-        <dd>
-          {number(window)} / {number(max_concurrent)}
-        </dd>
-        <dt>{t('abort')}</dt>
-        <dd>
-          {t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) })}
-        </dd>
-        <dt>{t('failures')}</dt>
-        <dd>
-          <FailureText of={deployment} />
-        </dd>
-        <dt>{t('by')}</dt>
-        <dd>{personText(created_by)}</dd>
-        <dt>{t('started')}</dt>
-        <dd>
-          <Age at={started_at} />
-        </dd>
-        <dt>{t('finished')}</dt>
-        <dd>
-          <Age at={finished_at} />
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          [t('version'), plainText(firmware_version)],
+          [t('target'), `${plainText(targetText(target))} · ${number(deployment.total)}`],
+          [t('strategy'), strategy],
+          [t('slots'), `${number(window)} / ${number(max_concurrent)}`],
+          [
+            t('abort'),
+            t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) }),
+          ],
+          [t('failures'), <FailureText of={deployment} />],
+          [t('by'), personText(created_by)],
+          [t('started'), <Age at={started_at} />],
+          [t('finished'), <Age at={finished_at} />],
+        ]}
+      />
     </section>
   )
 }
@@ -236,16 +222,11 @@ function Causes({ deployment: { held, skipped } }: { readonly deployment: Deploy
         .map(([name, counts]) => (
           <section key={name} class="card">
             <h2>{name}</h2>
-            <dl class="facts">
-              {Object.entries(counts)
+            <Facts
+              rows={Object.entries(counts)
                 .filter(([, count]) => count > 0)
-                .map(([reason, count]) => (
-                  <div key={reason} class="facts-row">
-                    <dt>{stateWord(reason)}</dt>
-                    <dd>{number(count)}</dd>
-                  </div>
-                ))}
-            </dl>
+                .map(([reason, count]) => [stateWord(reason), number(count)])}
+            />
           </section>
         ))}
     </>
@@ -268,8 +249,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     query: {
       ...(cause === '' ? { page: pageValue.value } : FAILED_QUERY),
       ...(cause !== '' || status.length === 0 ? {} : { status: status.join(',') }),
-      ...(held === '' ? {} : { held }),
-      ...(find === '' ? {} : { q: find }),
+      ...given({ held, q: find }),
     },
   })
   const canAct = may('retryDeploymentDevice')

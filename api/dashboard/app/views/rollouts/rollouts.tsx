@@ -10,6 +10,7 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import type { Column } from '../../parts/data-table.tsx'
@@ -23,7 +24,6 @@ import { words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
 import { ProgressBar } from './progress-bar.tsx'
 import { deploymentStatusWord, targetText } from './rollout-words.ts'
-import { RolloutSections } from './sections.tsx'
 
 const t = words({
   by: ['by {who}', 'von {who}'],
@@ -105,7 +105,7 @@ export default function Rollouts() {
         )
       }
     >
-      <RolloutSections />
+      <AreaTabs of="rollouts" />
       <div class="filters">
         <ChoiceChips
           label={t('status')}

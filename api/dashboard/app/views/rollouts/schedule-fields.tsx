@@ -1,5 +1,6 @@
 // When a rollout may begin on a device, and how long each phase may take there.
 import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
 import { instant, timeZone } from '../../words/time.ts'
 import { locale, words } from '../../words/words.ts'
@@ -115,21 +116,17 @@ function WindowFields({ window, at, onChange, error, children }: WindowFieldsPro
   const { days, start, hours, tz } = window
   return (
     <div class="stack window-fields">
-      <fieldset class="chips">
-        <legend class="visually-hidden">{t('days')}</legend>
-        {DAYS.map((day, index) => (
-          <button
-            key={day}
-            type="button"
-            class="chip chip-choice"
-            aria-pressed={days.includes(day)}
-            onClick={() => onChange({ days: DAYS.filter((each) => (each === day) !== days.includes(each)) })}
-          >
-            {dayName(index)}
-          </button>
-        ))}
+      <div class="row">
+        <ChoiceChips
+          label={t('days')}
+          options={DAYS.map((day, index) => [day, dayName(index)] as const)}
+          value={{
+            value: days,
+            set: (chosen) => onChange({ days: DAYS.filter((day) => chosen.includes(day)) }),
+          }}
+        />
         {children}
-      </fieldset>
+      </div>
       <div class="form-pair">
         <Field
           label={t('from')}

@@ -3,15 +3,16 @@ import { useId, useRef, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { Problem } from '../../../../../schemas/problem.ts'
 import { API } from '../../address/api.ts'
-import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { refreshAnswers } from '../../data/answers.ts'
 import { accessToken } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { TypeField } from '../../parts/type-field.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -30,8 +31,6 @@ const t = words({
 })
 
 export function UploadForm() {
-  const { data: types } = useAnswer('listDeviceTypes', {})
-  const names = (types?.data ?? []).map(({ name }) => name)
   const fileId = useId()
   const file = useRef<HTMLInputElement>(null)
   const [version, setVersion] = useState('')
@@ -46,7 +45,7 @@ export function UploadForm() {
     if (chosen === undefined) throw new Error(t('choose'))
     const form = new FormData()
     form.set('version', version)
-    form.set('device_type', type === '' ? (names[0] ?? '') : type)
+    form.set('device_type', type)
     if (sha256 !== '') form.set('sha256', sha256.trim())
     if (changelog !== '') form.set('changelog', changelog)
     // Last, so that the service knows what the bytes are before they come.
@@ -71,10 +70,7 @@ export function UploadForm() {
         file.current.files = dropped
         chosenSize()
       }}
-      onSubmit={(event) => {
-        event.preventDefault()
-        void write.run()
-      }}
+      onSubmit={submits(() => write.run())}
     >
       <h2>{t('title')}</h2>
       <div class="filters">
@@ -100,12 +96,7 @@ export function UploadForm() {
           error={error}
           pointer="/version"
         />
-        <SelectField
-          label={t('deviceType')}
-          options={names.map((name) => [name, name] as const)}
-          value={type === '' ? (names[0] ?? '') : type}
-          onValue={setType}
-        />
+        <TypeField value={type} onValue={setType} />
         <Field
           label={t('hash')}
           hint={t('hashSays')}
@@ -121,7 +112,7 @@ export function UploadForm() {
         </Button>
       </div>
       {sent !== undefined && <progress value={sent} max={100} aria-label={t('sending', { percent: sent })} />}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </form>
   )
 }

@@ -11,6 +11,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { Field } from '../../parts/field.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { presentAddress } from './present-address.ts'
 import { t } from './view-words.ts'
@@ -74,13 +75,7 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
       </div>
       <code class="table-more">{plainText(query === '' ? path : `${path}?${query}`)}</code>
       {renamed !== undefined && (
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void write.run({ name: renamed.trim() })
-          }}
-        >
+        <form class="row" onSubmit={submits(() => write.run({ name: renamed.trim() }))}>
           <Field label={t('newName')} value={renamed} onValue={setRenamed} maxLength={100} required />
           <Button type="submit" kind="primary" write={write}>
             {t('rename2')}
@@ -88,7 +83,7 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
           <Button onClick={() => setRenamed(undefined)}>{t('cancel')}</Button>
         </form>
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       {isRemoving && (
         <ConfirmAction
           title={t('remove', { name })}

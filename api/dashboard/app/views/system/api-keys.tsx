@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { listed } from '../../address/listed.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
@@ -8,18 +9,17 @@ import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { instant } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
-import { GroupsField, listedGroups } from './groups-field.tsx'
+import { GroupsField } from './groups-field.tsx'
 
 const t = words({
   title: ['API keys', 'API-Schlüssel'],
@@ -103,28 +103,15 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
   const write = useWrite(async () => {
     const expires =
       days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
-    const scope = listedGroups(groups).length === 0 ? {} : { groups: listedGroups(groups) }
+    const scope = listed(groups).length === 0 ? {} : { groups: listed(groups) }
     const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires, ...scope } })
     refreshAnswers('listApiKeys')
     setKey(api_key)
   })
   if (key !== undefined)
-    return (
-      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once')}</p>
-        <CopyField isSecret label={t('key')} text={key} />
-      </Dialog>
-    )
+    return <SecretDialog title={name} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
   return (
-    <Dialog
-      title={t('newKey')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('newKey')}
-        </Button>
-      }
-    >
+    <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
       <Field label={t('name')} value={name} onValue={setName} error={write.error.value} pointer="/name" />
       <SelectField
         label={t('role')}
@@ -142,7 +129,6 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
         error={write.error.value}
         pointer="/expires_at"
       />
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -3,6 +3,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { AUDIT_OUTCOMES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -42,11 +43,13 @@ const outcome = queryValue('outcome', oneOf(['', ...AUDIT_OUTCOMES] as const, ''
 export function Audit() {
   const query = {
     ...timesInAddress(),
-    ...(actor.value === '' ? {} : { actor: actor.value }),
-    ...(action.value === '' ? {} : { action: action.value }),
-    ...(target.value === '' ? {} : { target: target.value }),
-    ...(device.value === '' ? {} : { device_id: device.value }),
-    ...(outcome.value === '' ? {} : { outcome: outcome.value }),
+    ...given({
+      actor: actor.value,
+      action: action.value,
+      target: target.value,
+      device_id: device.value,
+      outcome: outcome.value,
+    }),
   }
   const answer = useAnswer(
     'listAudit',

@@ -1,7 +1,9 @@
 // Messages that could not be processed, with the reason and what they were.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
@@ -39,8 +41,7 @@ const reason = queryValue('reason', text())
 
 export function DeadLetters() {
   const query = {
-    ...(device.value === '' ? {} : { device_id: device.value }),
-    ...(reason.value === '' ? {} : { reason: reason.value }),
+    ...given({ device_id: device.value, reason: reason.value }),
   }
   const answer = useAnswer(
     'listDeadLetters',

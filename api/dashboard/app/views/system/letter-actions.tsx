@@ -168,7 +168,7 @@ export function OneLetter({ letter: { id }, onDone }: OneLetterProps) {
   })
   return (
     <>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <Button icon="rotate-ccw" write={write} onClick={() => void write.run('replay')}>
         {t('replay')}
       </Button>

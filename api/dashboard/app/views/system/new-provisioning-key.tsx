@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks'
-import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
-import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
-import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
+import { TypeField } from '../../parts/type-field.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -33,7 +32,6 @@ const given = <Name extends string>(name: Name, text: string) =>
   text === '' ? {} : ({ [name]: text } as { readonly [name in Name]: string })
 
 export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }) {
-  const types = useAnswer('listDeviceTypes', {})
   const [name, setName] = useState('')
   const [type, setType] = useState('mqtt_device')
   const [group, setGroup] = useState('')
@@ -57,26 +55,12 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
     setKey(made.key)
   })
   if (key !== undefined)
-    return (
-      <Dialog title={t('key')} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once')}</p>
-        <CopyField isSecret label={t('key')} text={key} />
-      </Dialog>
-    )
-  const names = types.data?.data.map((known) => [known.name, known.display_name] as const)
+    return <SecretDialog title={t('key')} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
   const error = write.error.value
   return (
-    <Dialog
-      title={t('newKey')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('newKey')}
-        </Button>
-      }
-    >
+    <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
       <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
-      <SelectField label={t('type')} value={type} options={names ?? [[type, type]]} onValue={setType} />
+      <TypeField value={type} onValue={setType} />
       <Field label={t('group')} value={group} onValue={setGroup} error={error} pointer="/group" />
       <Field
         {...{ label: t('limit'), type: 'number', min: 1, value: limit, onValue: setLimit }}
@@ -90,15 +74,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
         {...{ label: t('days'), type: 'number', min: 1, value: days, onValue: setDays }}
         {...{ error, pointer: '/ttl_sec' }}
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={approval}
-          onChange={({ currentTarget }) => setApproval(currentTarget.checked)}
-        />
-        {t('approval')}
-      </label>
-      {error !== undefined && <ProblemCard error={error} />}
-    </Dialog>
+      <CheckField label={t('approval')} isOn={approval} onValue={setApproval} />
+    </FormDialog>
   )
 }

@@ -1,7 +1,9 @@
 // People and their roles. An invitation is an account with a password that is shown once.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { listed } from '../../address/listed.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { user as me } from '../../data/session.ts'
@@ -9,16 +11,16 @@ import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
-import { GroupsField, listedGroups } from './groups-field.tsx'
+import { GroupsField } from './groups-field.tsx'
 import { newPassword } from './new-password.ts'
 
 const t = words({
@@ -84,20 +86,17 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
   const write = useWrite(async () => {
     await fleet.editUser({
       user_id: user.id,
-      body: { groups: listedGroups(groups), ...(isSelf ? {} : { role, disabled }) },
+      body: { groups: listed(groups), ...(isSelf ? {} : { role, disabled }) },
     })
     refreshAnswers('listUsers')
     onClose()
   })
   return (
-    <Dialog
+    <FormDialog
       title={t('editOf', { name: plainText(user.name) })}
+      action={t('save')}
+      write={write}
       onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('save')}
-        </Button>
-      }
     >
       {isSelf ? (
         <p class="muted">{t('self')}</p>
@@ -109,19 +108,11 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
             value={role}
             onValue={setRole}
           />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={disabled}
-              onChange={({ currentTarget }) => setDisabled(currentTarget.checked)}
-            />
-            {t('isDisabled')}
-          </label>
+          <CheckField label={t('isDisabled')} isOn={disabled} onValue={setDisabled} />
         </>
       )}
       <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }
 
@@ -134,29 +125,23 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   const [isDone, setDone] = useState(false)
   const write = useWrite(async () => {
     const { id } = await fleet.register({ body: { name, email, role, password } })
-    if (listedGroups(groups).length > 0)
-      await fleet.editUser({ user_id: id, body: { groups: listedGroups(groups) } })
+    if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
     refreshAnswers('listUsers')
     setDone(true)
   })
   const error = write.error.value
   if (isDone)
     return (
-      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once', { name })}</p>
-        <CopyField isSecret label={t('password')} text={password} />
-      </Dialog>
+      <SecretDialog
+        title={name}
+        says={t('once', { name })}
+        label={t('password')}
+        secret={password}
+        onClose={onClose}
+      />
     )
   return (
-    <Dialog
-      title={t('inviteTitle')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('invite')}
-        </Button>
-      }
-    >
+    <FormDialog title={t('inviteTitle')} action={t('invite')} write={write} onClose={onClose}>
       <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
       <Field
         label={t('email')}
@@ -173,7 +158,6 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
         onValue={setRole}
       />
       <GroupsField value={groups} onValue={setGroups} error={error} />
-      {error !== undefined && <ProblemCard error={error} />}
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -68,7 +68,7 @@ export function WaitingDevices({ of, onClose }: WaitingDevicesProps) {
   return (
     <Dialog title={plainText(of.name)} onClose={onClose} isWide>
       <p>{t('compare')}</p>
-      {decision.error.value !== undefined && <ProblemCard error={decision.error.value} />}
+      <ProblemCard error={decision.error.value} />
       <AnswerArea answer={answer}>
         {({ waiting }) =>
           waiting.length === 0 ? (

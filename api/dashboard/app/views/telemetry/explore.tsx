@@ -1,6 +1,8 @@
 // Metrics of many devices side by side. Everything that is chosen is in the address.
+
 import { useMemo, useState } from 'preact/hooks'
 import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
+import { listed } from '../../address/listed.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useKept } from '../../data/kept.ts'
 import { LIMITS } from '../../limits.ts'
@@ -86,7 +88,7 @@ export default function Explore() {
           <TextValue
             label={t('devices')}
             value={devices.join(',')}
-            onValue={(typed) => devicesValue.set(listOf(typed), { replace: false })}
+            onValue={(typed) => devicesValue.set(listed(typed), { replace: false })}
           />
           <TextValue
             label={t('group')}
@@ -97,7 +99,7 @@ export default function Explore() {
           <SelectField
             label={t('by')}
             value={byValue.value}
-            onValue={(word) => byValue.set(word)}
+            onValue={byValue.set}
             options={[
               ['device', t('device')],
               ['group', t('whole')],
@@ -140,12 +142,6 @@ export default function Explore() {
     </Page>
   )
 }
-
-const listOf = (typed: string) =>
-  typed
-    .split(',')
-    .map((id) => id.trim())
-    .filter(Boolean)
 
 /** Names to offer: the metrics of the first device that is meant. */
 function useKnownMetrics(deviceId: string | undefined, group: string) {

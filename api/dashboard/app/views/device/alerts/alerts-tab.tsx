@@ -67,7 +67,7 @@ export default function AlertsTab({ device }: TabProps) {
   return (
     <div class="stack">
       {may('createSilence') && device.status !== 'decommissioned' && <Mute deviceId={deviceId} />}
-      {ack.error.value !== undefined && <ProblemCard error={ack.error.value} />}
+      <ProblemCard error={ack.error.value} />
       <AnswerTable
         answer={answer}
         empty={
@@ -155,7 +155,7 @@ function Mute({ deviceId }: { readonly deviceId: string }) {
           </>
         )}
       </div>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </>
   )
 }

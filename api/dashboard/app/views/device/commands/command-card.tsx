@@ -82,7 +82,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
           ▲ {t('conflict', { status: conflict.status })} <Age at={conflict.at} />
         </p>
       ))}
-      {cancel.error.value !== undefined && <ProblemCard error={cancel.error.value} />}
+      <ProblemCard error={cancel.error.value} />
     </article>
   )
 }

@@ -136,7 +136,7 @@ function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProp
         onSend={(wish) => void write.run(wish)}
       />
       {error instanceof ConnectionError && <p role="status">{t('unknown')}</p>}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </>
   )
 }

@@ -1,4 +1,5 @@
 // The firmware of the device: what it runs, each update with the time of its phases, and the way back to the version before.
+
 import { useState } from 'preact/hooks'
 import type { JobBody } from '../../../../../../schemas/deployment.ts'
 import { pathOf } from '../../../address/routes.ts'
@@ -10,6 +11,7 @@ import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { ConfirmAction } from '../../../parts/confirm-action.tsx'
+import { Facts } from '../../../parts/facts.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { stateWord } from '../../../parts/state-words.ts'
 import { exactInstant, instant } from '../../../words/time.ts'
@@ -74,34 +76,21 @@ export default function FirmwareTab({ device }: TabProps) {
             {t('roll')}
           </Button>
         </div>
-        <dl class="facts">
-          {firmware.since !== null && (
-            <>
-              <dt>{t('since')}</dt>
-              <dd>
-                <Age at={firmware.since} />
-              </dd>
-            </>
-          )}
-          <dt>{t('before')}</dt>
-          <dd>{to === null ? '–' : plainText(to)}</dd>
-          {firmware.firmware_id !== null && (
-            <>
-              <dt>{t('image')}</dt>
-              <dd>
-                <code>{firmware.firmware_id}</code> <span class="muted">{t('proven')}</span>
-              </dd>
-            </>
-          )}
-          {firmware.sha256 !== null && (
-            <>
-              <dt>{t('sha256')}</dt>
-              <dd>
-                <code>{plainText(firmware.sha256)}</code>
-              </dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          rows={[
+            [t('since'), firmware.since === null ? undefined : <Age at={firmware.since} />],
+            [t('before'), to === null ? undefined : plainText(to)],
+            [
+              t('image'),
+              firmware.firmware_id === null ? undefined : (
+                <>
+                  <code>{firmware.firmware_id}</code> <span class="muted">{t('proven')}</span>
+                </>
+              ),
+            ],
+            [t('sha256'), firmware.sha256 === null ? undefined : <code>{plainText(firmware.sha256)}</code>],
+          ]}
+        />
       </section>
       <section class="card">
         <h2>{t('updates')}</h2>

@@ -1,7 +1,9 @@
 // The device's log as it comes in: newest at the foot. Scrolling up holds it, and says what came meanwhile.
+
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { LOG_LEVELS } from '../../../../../../schemas/vocabulary.ts'
 import { text, words as wordsOf } from '../../../address/codecs.ts'
+import { given } from '../../../address/given.ts'
 import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -17,8 +19,9 @@ import {
   filled,
   type GapLine,
   type Line,
-  type LogLine,
+  type LogEntry,
   shownLines,
+  toLine,
   withGap,
   withLines,
 } from '../../../parts/log-ring.ts'
@@ -78,8 +81,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       device_id: deviceId,
       query: {
         limit: PAGE,
-        ...(until === undefined ? {} : { to: until }),
-        ...(from === undefined ? {} : { cursor: from }),
+        ...given({ to: until, cursor: from }),
       },
     })
     const older = page.data.map(toLine).reverse()
@@ -152,7 +154,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       {load.error.value !== undefined && (
         <ProblemCard error={load.error.value} onRetry={() => void load.run(undefined)} />
       )}
-      {fill.error.value !== undefined && <ProblemCard error={fill.error.value} />}
+      <ProblemCard error={fill.error.value} />
       {isEmpty ? (
         <Empty title={t('none')}>
           <p>{t('how')}</p>
@@ -213,23 +215,6 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
     </div>
   )
 }
-
-interface LogEntry {
-  readonly timestamp: string
-  readonly level: string
-  readonly message: string
-  readonly logger: string | null
-  readonly fields: object
-}
-
-const toLine = ({ timestamp, level, message, logger, fields }: LogEntry): LogLine => ({
-  kind: 'line',
-  at: Date.parse(timestamp),
-  level,
-  message,
-  logger,
-  fields: { ...fields },
-})
 
 function download(deviceId: string, lines: readonly Line[]): void {
   const body = lines

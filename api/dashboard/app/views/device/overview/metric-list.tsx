@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks'
 import { pathOf } from '../../../address/routes.ts'
 import { Age } from '../../../parts/age.tsx'
 import { Field } from '../../../parts/field.tsx'
+import { shownValue } from '../../../parts/flat-values.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import { words } from '../../../words/words.ts'
 import type { LiveMetric } from './live-metrics.ts'
-import { valueText } from './value-text.ts'
 
 const t = words({
   find: ['Find a metric', 'Metrik suchen'],
@@ -63,7 +63,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
                   )}
                 </td>
                 <td class="number">
-                  {valueText(value)} {unit !== null && <span class="muted">{plainText(unit)}</span>}
+                  {shownValue(value)} {unit !== null && <span class="muted">{plainText(unit)}</span>}
                 </td>
                 <td class="number nowrap muted">
                   <Age at={at} />

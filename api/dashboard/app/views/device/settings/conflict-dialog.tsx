@@ -65,7 +65,7 @@ export function ConflictDialog(props: ConflictDialogProps) {
         onChoice={(key, choice) => setChoices(new Map([...choices, [key, choice]]))}
       />
       {isNothing && <p role="status">{t('nothing')}</p>}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </Dialog>
   )
 }

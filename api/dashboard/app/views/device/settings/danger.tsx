@@ -62,7 +62,7 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
           </p>
         </>
       )}
-      {issue.error.value !== undefined && <ProblemCard error={issue.error.value} />}
+      <ProblemCard error={issue.error.value} />
       <div class="row">
         <Button icon="key-round" write={issue} onClick={() => void issue.run()}>
           {t('issueToken')}

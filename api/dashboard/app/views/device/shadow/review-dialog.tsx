@@ -7,6 +7,7 @@ import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
 import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { Button } from '../../../parts/button.tsx'
+import { DataTable } from '../../../parts/data-table.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
@@ -107,30 +108,16 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       }
     >
       {merge === undefined ? (
-        <table class="table table-cards">
-          <thead>
-            <tr>
-              <th scope="col">{t('leaf')}</th>
-              <th scope="col">{t('now')}</th>
-              <th scope="col">{t('after')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {edits.map((edit) => (
-              <tr key={pathKey(edit.path)}>
-                <td data-label={t('leaf')}>
-                  <code>{plainText(edit.path.join('.'))}</code>
-                </td>
-                <td data-label={t('now')}>
-                  <JsonText value={valueAt(base.desired, edit.path)} />
-                </td>
-                <td data-label={t('after')}>
-                  <JsonText value={wishOf(edit)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          caption={t('title')}
+          rows={edits}
+          idOf={({ path }) => pathKey(path)}
+          columns={[
+            { name: t('leaf'), cell: ({ path }) => <code>{plainText(path.join('.'))}</code> },
+            { name: t('now'), cell: ({ path }) => <JsonText value={valueAt(base.desired, path)} /> },
+            { name: t('after'), cell: (edit) => <JsonText value={wishOf(edit)} /> },
+          ]}
+        />
       ) : (
         <MergeTable
           merge={merge}
@@ -141,7 +128,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       )}
       {isNothing && <p role="status">{t('nothing')}</p>}
       <p class={bytes > BYTES_MAX ? 'field-error' : 'hint'}>{t('bytes', { n: bytes, max: BYTES_MAX })}</p>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </Dialog>
   )
 }
