@@ -7,11 +7,13 @@ import { Skeleton } from '../parts/answer-area.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { later } from '../parts/later.tsx'
 import { Page } from '../parts/page.tsx'
+import { plainText } from '../parts/plain-text.ts'
 import { ProblemCard } from '../parts/problem-card.tsx'
 import { words } from '../words/words.ts'
 
 const t = words({
   lost: ['Page not found', 'An dieser Adresse ist nichts'],
+  nothingAt: ['There is no page at {path}.', 'Unter {path} gibt es keine Seite.'],
   back: ['Go to the overview', 'Zur Übersicht'],
 })
 
@@ -72,7 +74,7 @@ export function ViewAt() {
 function Lost() {
   return (
     <Page title={t('lost')}>
-      <Empty title={location.pathname}>
+      <Empty title={t('nothingAt', { path: plainText(location.pathname) })}>
         <a href="/">{t('back')}</a>
       </Empty>
     </Page>

@@ -134,6 +134,7 @@ const LABELS = {
   password: ['Password', 'Passwort'],
   progress: ['Progress', 'Fortschritt'],
   reason: ['Reason', 'Grund'],
+  refresh: ['Refresh', 'Erneuern'],
   resolve: ['Resolve', 'Schließen'],
   result: ['Result', 'Ergebnis'],
   role: ['Role', 'Rolle'],

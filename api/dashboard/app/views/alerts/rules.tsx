@@ -17,15 +17,16 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 import { ReadyRules } from './first-rules.tsx'
-import { conditionText, targetText } from './rule-words.ts'
+import { ruleText } from './rule-words.ts'
 
 const t = words({
   title: ['Alert rules', 'Alarmregeln'],
   condition: ['When', 'Wenn'],
-  enabled: ['On', 'An'],
+  enabled: ['Enabled', 'Eingeschaltet'],
   on: ['on', 'an'],
   off: ['off', 'aus'],
   switchOff: ['Switch off {name}', '{name} ausschalten'],
@@ -53,8 +54,8 @@ export default function Rules() {
       cell: ({ rule_id, name }) => <a href={pathOf('rule', { rule_id })}>{plainText(name)}</a>,
     },
     { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
-    { name: t('condition'), cell: ({ condition }) => plainText(conditionText(condition)) },
-    { name: t('where'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('condition'), cell: (rule) => plainText(ruleText(rule)) },
+    { name: t('where'), cell: ({ target }) => targetText(target) },
     {
       name: t('now'),
       cell: ({ state }) => (state.firing > 0 ? t('firing', { n: state.firing }) : t('quiet')),

@@ -27,9 +27,10 @@ import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
-import { sharesOf, targetText } from './command-words.ts'
+import { sharesOf } from './command-shares.ts'
 
 const t = words({
   title: ['Broadcast', 'Befehl an viele'],
@@ -99,41 +100,43 @@ export default function Broadcast({ params }: { readonly params: Params }) {
       }
     >
       <ProblemCard error={again.error.value} />
-      <AnswerArea answer={answer}>
-        {(broadcast) => (
-          <div class="stack">
-            <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
-            <section class="card">
-              <Facts
-                rows={[
-                  [t('devices'), plainText(targetText(broadcast.target))],
-                  [t('total'), number(broadcast.total)],
-                  [t('accepted'), number(broadcast.accepted)],
-                  [
-                    t('skipped'),
-                    broadcast.skipped.length === 0
-                      ? undefined
-                      : broadcast.skipped
-                          .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
-                          .join(', '),
-                  ],
-                  [t('by'), personText(broadcast.created_by)],
-                  [t('sent'), <Age at={broadcast.created_at} />],
-                  [
-                    t('data'),
-                    Object.keys(broadcast.data).length === 0 ? (
-                      '–'
-                    ) : (
-                      <code>{plainText(JSON.stringify(broadcast.data))}</code>
-                    ),
-                  ],
-                ]}
-              />
-            </section>
-          </div>
-        )}
-      </AnswerArea>
-      <Devices broadcastId={broadcast_id} />
+      <div class="stack">
+        <AnswerArea answer={answer}>
+          {(broadcast) => (
+            <div class="stack">
+              <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
+              <section class="card">
+                <Facts
+                  rows={[
+                    [t('devices'), targetText(broadcast.target)],
+                    [t('total'), number(broadcast.total)],
+                    [t('accepted'), number(broadcast.accepted)],
+                    [
+                      t('skipped'),
+                      broadcast.skipped.length === 0
+                        ? undefined
+                        : broadcast.skipped
+                            .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
+                            .join(', '),
+                    ],
+                    [t('by'), personText(broadcast.created_by)],
+                    [t('sent'), <Age at={broadcast.created_at} />],
+                    [
+                      t('data'),
+                      Object.keys(broadcast.data).length === 0 ? (
+                        '–'
+                      ) : (
+                        <code>{plainText(JSON.stringify(broadcast.data))}</code>
+                      ),
+                    ],
+                  ]}
+                />
+              </section>
+            </div>
+          )}
+        </AnswerArea>
+        <Devices broadcastId={broadcast_id} />
+      </div>
       {isCancelling && (
         <ConfirmAction
           action={t('cancel')}
@@ -167,7 +170,9 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
       name: t('answer'),
       cell: ({ error, result }) =>
         error === null ? (
-          result === null ? null : (
+          result === null ? (
+            '–'
+          ) : (
             <code>{plainText(JSON.stringify(result)).slice(0, 200)}</code>
           )
         ) : (

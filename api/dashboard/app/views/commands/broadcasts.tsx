@@ -17,8 +17,9 @@ import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { number, words } from '../../words/words.ts'
-import { sharesOf, targetText } from './command-words.ts'
+import { sharesOf } from './command-shares.ts'
 
 const t = words({
   title: ['Broadcasts', 'Befehle an viele'],
@@ -52,7 +53,7 @@ function Allowed() {
         <a href={pathOf('broadcast', { broadcast_id })}>{plainText(command)}</a>
       ),
     },
-    { name: t('devices'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => targetText(target) },
     { name: t('total'), isNumber: true, cell: ({ total }) => number(total) },
     { name: t('status'), cell: ({ status }) => stateWord(status) },
     { name: t('result'), cell: ({ counts }) => <StackedBar label={t('result')} shares={sharesOf(counts)} /> },

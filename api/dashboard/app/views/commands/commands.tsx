@@ -27,7 +27,6 @@ import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  refresh: ['Refresh', 'Erneuern'],
   late: ['late', 'zu spät'],
   none: ['No commands yet', 'Noch wurde kein Befehl gesendet'],
   noneMore: [
@@ -77,7 +76,7 @@ function Allowed() {
     },
     { name: t('sent'), cell: ({ created_at }) => <Age at={created_at} /> },
     { name: t('by'), cell: ({ created_by }) => personText(created_by) },
-    { name: t('answer'), cell: ({ error }) => error !== null && <code>{error.code}</code> },
+    { name: t('answer'), cell: ({ error }) => (error === null ? '–' : <code>{error.code}</code>) },
   ]
   return (
     <Page

@@ -18,7 +18,8 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { submits } from '../../parts/submits.ts'
-import { COLUMN_IDS, columnName, DEFAULT_COLUMNS } from './device-columns.tsx'
+import { COLUMN_IDS, DEFAULT_COLUMNS } from './column-ids.ts'
+import { columnName } from './device-columns.tsx'
 import { t } from './device-words.ts'
 
 export interface ColumnDialogProps {

@@ -34,21 +34,15 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { ColumnDialog } from './column-dialog.tsx'
-import {
-  DEFAULT_COLUMNS,
-  gridColumn,
-  isColumnId,
-  MetricCell,
-  type MoreColumns,
-  nameAt,
-  Seen,
-} from './device-columns.tsx'
+import { DEFAULT_COLUMNS, isColumnId } from './column-ids.ts'
+import { gridColumn, MetricCell, type MoreColumns, nameAt, Seen } from './device-columns.tsx'
 import { useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
 import { CheckField } from '../../parts/check-field.tsx'
 import { FacetPanel } from './facet-panel.tsx'
+import { useColumnWidths } from './use-column-widths.ts'
 import { useSparks } from './use-sparks.ts'
 
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
@@ -110,6 +104,7 @@ function List() {
   const metadata = useMetadata(inSight, hasMore)
   const types = useAnswer('listDeviceTypes', {}, { isWanted: metrics.length > 0 })
   const sparks = useSparks(metrics, inSight)
+  const widths = useColumnWidths()
   const more = { values: loaded.values, types: types.data?.data ?? [], metadata, sparks }
   const list = useDeviceList(q, sort, { loaded, isFollowing: followValue.value })
   const { rows, query, facets } = list
@@ -233,7 +228,7 @@ function List() {
         ) : (
           <VirtualGrid
             label={t('grid')}
-            columns={chosen.map((choice) => gridColumn(choice, more))}
+            columns={chosen.map((choice) => gridColumn(choice, more, widths))}
             rows={rows}
             nameOf={nameAt}
             keyOf={(row) => columns.ids[row] ?? ''}

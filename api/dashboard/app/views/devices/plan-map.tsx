@@ -144,7 +144,7 @@ export function PlanMap({ rows, values, picture, selected, onPeek }: PlanMapProp
           ? ''
           : `${plainText(columns.names[row] ?? '')}: ${stateWord(columns.statusAt(row))}`}
       </p>
-      <div class="map-foot">
+      <div class="row map-foot">
         <MapLegend colouring="status" metric={undefined} versions={[]} />
         <MapZoom zoom={map.zoom} whole={map.whole} isEnlarged={view.zoom > 1} />
       </div>

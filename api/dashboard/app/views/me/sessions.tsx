@@ -9,6 +9,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
+import { browserText } from './browser-text.ts'
 
 const t = words({
   title: ['Where you are logged in', 'Wo Sie angemeldet sind'],
@@ -30,7 +31,11 @@ export function Sessions() {
       (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
     )
   const columns: readonly Column<Session>[] = [
-    { name: t('device'), cell: ({ user_agent }) => plainText(user_agent ?? '–') },
+    {
+      name: t('device'),
+      cell: ({ user_agent }) =>
+        user_agent === null ? '–' : <span title={plainText(user_agent)}>{browserText(user_agent)}</span>,
+    },
     { name: t('from'), cell: ({ ip }) => ip ?? '–' },
     { name: t('since'), cell: ({ created_at }) => <Age at={created_at} /> },
     { name: t('lastUsed'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },

@@ -50,6 +50,10 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
       >
         <path d={areaOf(online, most)} />
       </svg>
+      <p class="day-axis muted" aria-hidden="true">
+        <span>{instant(nowMs - DAY_MS, { timeStyle: 'short', dateStyle: 'medium' })}</span>
+        <span>{t('now')}</span>
+      </p>
       {marks.size > 0 && (
         <ul class="day-marks" aria-label={t('dayMarks')}>
           {Array.from({ length: SLOTS }, (_, slot) => {

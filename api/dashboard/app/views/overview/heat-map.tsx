@@ -176,7 +176,7 @@ export function HeatMap(props: HeatMapProps) {
           ? ''
           : `${plainText(columns.names[row] ?? '')}: ${stateWord(columns.statusAt(row))}${spoken(metric?.values[row])}`}
       </p>
-      <div class="map-foot">
+      <div class="row map-foot">
         <MapLegend colouring={colouring} metric={metric} versions={versions?.versions ?? []} />
         {layout !== undefined && <MapZoom zoom={zoom} whole={map.whole} isEnlarged={view.zoom > 1} />}
       </div>

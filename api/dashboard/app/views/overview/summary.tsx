@@ -70,7 +70,7 @@ export function Summary({ total }: { readonly total: number }) {
                 ))}
               </ul>
               <section class="card" aria-labelledby="groups">
-                <header class="map-head">
+                <header class="row map-head">
                   <h2 id="groups">{t('map')}</h2>
                   <SelectField
                     label={t('depth')}

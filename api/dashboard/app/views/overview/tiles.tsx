@@ -22,6 +22,8 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
   const bars = useMemo(() => trend && STATUSES.map((status) => barsOf(trend, status, nowMs)), [trend])
   const most = Math.max(1, ...(bars?.flat().map((value) => value ?? 0) ?? []))
   const counts = useMemo(() => countsOf(rows), [rows])
+  // Before there is a trend its place is not kept: every tile would be half empty.
+  const hasBars = bars?.some((values) => values.filter((value) => value !== undefined).length > 1) === true
   return (
     <ul class="tiles" aria-label={t('counts')}>
       {STATUSES.map((status, i) => {
@@ -35,8 +37,8 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
             >
               <StatusMark status={status} />
               <strong class="tile-count">{number(count)}</strong>
-              <span class="muted">{change ? t('moved', { n: signed(change) }) : '\u00a0'}</span>
-              {bars?.[i] !== undefined && <Bars values={bars[i]} most={most} />}
+              {hasBars && <span class="muted">{change ? t('moved', { n: signed(change) }) : '\u00a0'}</span>}
+              {hasBars && bars?.[i] !== undefined && <Bars values={bars[i]} most={most} />}
             </a>
           </li>
         )

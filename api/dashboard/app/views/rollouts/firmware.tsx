@@ -25,6 +25,7 @@ const t = words({
   title: ['Firmware images', 'Firmware-Abbilder'],
   size: ['Size', 'Größe'],
   at: ['Uploaded', 'Hochgeladen'],
+  usedSays: ['{active} active of {total}', '{active} von {total} laufen'],
   deploy: ['Deploy', 'Ausrollen'],
   yank: ['Yank', 'Zurückziehen'],
   yankSays: [
@@ -64,7 +65,7 @@ export default function Firmware() {
     {
       name: t('rollouts'),
       isNumber: true,
-      cell: ({ deployments }) => `${deployments.active} / ${deployments.total}`,
+      cell: ({ deployments }) => t('usedSays', { ...deployments }),
     },
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
     {

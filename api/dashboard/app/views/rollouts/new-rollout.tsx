@@ -26,10 +26,10 @@ import { submits } from '../../parts/submits.ts'
 import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
+import { targetText } from '../../parts/target-text.ts'
 import { words } from '../../words/words.ts'
 import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toWish } from './rollout-draft.ts'
 import { RolloutPlan } from './rollout-plan.tsx'
-import { targetText } from './rollout-words.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const t = words({
@@ -176,7 +176,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
             draft={draft}
             accepted={preview.accepted}
             version={plainText(version)}
-            target={plainText(targetText(wish.target))}
+            target={targetText(wish.target)}
           />
         </div>
       )}

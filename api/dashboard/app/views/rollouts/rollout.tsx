@@ -29,6 +29,7 @@ import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
@@ -36,7 +37,7 @@ import { type Deployment, ProgressBar } from './progress-bar.tsx'
 import { causeValue, FAILED_QUERY, Failures, ofCause } from './rollout-failures.tsx'
 import { lastStep } from './rollout-jobs.ts'
 import { Stages } from './rollout-stages.tsx'
-import { deploymentStatusWord, targetText } from './rollout-words.ts'
+import { deploymentStatusWord } from './rollout-words.ts'
 
 const t = words({
   title: ['Rollout', 'Rollout'],
@@ -51,6 +52,7 @@ const t = words({
   summary: ['Summary', 'Überblick'],
   target: ['Devices', 'Geräte'],
   slots: ['At a time', 'Gleichzeitig'],
+  slotsOf: ['{n} now, at most {most}', 'jetzt {n}, höchstens {most}'],
   abort: ['Aborts at', 'Endet von selbst bei'],
   abortSays: ['{percent} % failures after {n} finished', '{percent} % Fehlschlägen nach {n} fertigen'],
   by: ['Created by', 'Angelegt von'],
@@ -143,21 +145,25 @@ export default function Rollout({ params }: { readonly params: Params }) {
         )
       }
     >
-      <AnswerArea answer={answer}>
-        {(deployment) => (
-          <div class="stack">
-            {deployment.status_reason !== null && <p role="status">{plainText(deployment.status_reason)}</p>}
-            <ProgressBar of={deployment} />
-            <div class="cards">
-              <Summary deployment={deployment} />
-              <Stages deployment={deployment} />
-              <Failures deployment={deployment} />
-              <Causes deployment={deployment} />
+      <div class="stack">
+        <AnswerArea answer={answer}>
+          {(deployment) => (
+            <div class="stack">
+              {deployment.status_reason !== null && (
+                <p role="status">{plainText(deployment.status_reason)}</p>
+              )}
+              <ProgressBar of={deployment} />
+              <div class="cards">
+                <Summary deployment={deployment} />
+                <Stages deployment={deployment} />
+                <Failures deployment={deployment} />
+                <Causes deployment={deployment} />
+              </div>
             </div>
-          </div>
-        )}
-      </AnswerArea>
-      <Members deploymentId={deployment_id} acting={acting} onAct={act} />
+          )}
+        </AnswerArea>
+        <Members deploymentId={deployment_id} acting={acting} onAct={act} />
+      </div>
       {isCancelling && data !== undefined && (
         <ConfirmAction
           action={t('cancel')}
@@ -192,9 +198,12 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
       <Facts
         rows={[
           [t('version'), plainText(firmware_version)],
-          [t('target'), `${plainText(targetText(target))} · ${number(deployment.total)}`],
+          [t('target'), `${targetText(target)} · ${number(deployment.total)}`],
           [t('strategy'), strategy],
-          [t('slots'), `${number(window)} / ${number(max_concurrent)}`],
+          [
+            t('slots'),
+            window === max_concurrent ? number(window) : t('slotsOf', { n: window, most: max_concurrent }),
+          ],
           [
             t('abort'),
             t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) }),
@@ -269,7 +278,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     },
     {
       name: t('versions'),
-      cell: ({ from_version, to_version }) => `${from_version ?? '?'} → ${to_version ?? '?'}`,
+      cell: ({ from_version, to_version }) => [from_version, to_version].filter(Boolean).join(' → '),
     },
     { name: t('attempt'), isNumber: true, cell: ({ attempt }) => attempt },
     {

@@ -20,10 +20,11 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
 import { ProgressBar } from './progress-bar.tsx'
-import { deploymentStatusWord, targetText } from './rollout-words.ts'
+import { deploymentStatusWord } from './rollout-words.ts'
 
 const t = words({
   by: ['by {who}', 'von {who}'],
@@ -74,7 +75,7 @@ export default function Rollouts() {
         </>
       ),
     },
-    { name: t('devices'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => targetText(target) },
     { name: t('strategy'), cell: ({ strategy }) => strategy },
     { name: t('progress'), cell: (row) => <ProgressBar of={row} /> },
     { name: t('failures'), cell: (row) => <FailureText of={row} /> },

@@ -41,7 +41,7 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
     saveFile(`devices.${kind}`, text, kind === 'csv' ? 'text/csv' : 'application/x-ndjson')
   }
   return (
-    <section class="selection-bar" aria-label={t('selectedDevices')}>
+    <section class="row selection-bar" aria-label={t('selectedDevices')}>
       <strong role="status">{t('n', { n: ids.size })}</strong>
       {ids.size < rows.length && (
         <Button kind="quiet" onClick={onAll}>

@@ -25,7 +25,7 @@ const t = words({
   places: ['{taken} of {limit}', '{taken} von {limit}'],
   waiting: ['Waiting', 'Warten'],
   decide: ['Decide ({n})', 'Entscheiden ({n})'],
-  nobody: ['nobody', 'niemand'],
+  nobody: ['none', 'keins'],
   remove: ['Revoke', 'Widerrufen'],
   removeSays: [
     '{name} cannot register devices any more. Those already registered keep their tokens.',

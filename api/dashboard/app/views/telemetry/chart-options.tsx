@@ -1,8 +1,9 @@
 // What is chosen for all charts of a page.
 import type { ComponentChildren } from 'preact'
-import { AGGREGATES, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
+import { AGGREGATES, INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
 import { CheckField } from '../../parts/check-field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { aggregateValue, intervalValue, logValue, marksValue, tableValue } from './telemetry-values.ts'
 
@@ -31,7 +32,10 @@ export function ChartOptions({ interval, children, tail }: ChartOptionsProps) {
         label={t('interval')}
         value={intervalValue.value}
         onValue={intervalValue.set}
-        options={[['auto', `${t('auto')} (${interval})`], ...INTERVALS.map((word) => [word, word] as const)]}
+        options={[
+          ['auto', `${t('auto')} (${lengthOf(interval)})`],
+          ...INTERVALS.map((word) => [word, lengthOf(word)] as const),
+        ]}
       />
       <SelectField
         label={t('agg')}
@@ -50,3 +54,5 @@ export function ChartOptions({ interval, children, tail }: ChartOptionsProps) {
     </div>
   )
 }
+
+const lengthOf = (interval: Interval) => duration(INTERVAL_SECONDS[interval] * 1000)

@@ -3,12 +3,15 @@
 import { useMemo, useState } from 'preact/hooks'
 import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
 import { listed } from '../../address/listed.ts'
+import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useKept } from '../../data/kept.ts'
 import { LIMITS } from '../../limits.ts'
 import { queryValue } from '../../navigation/navigation.ts'
+import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
 import { RangeBar } from '../../parts/range-bar.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { TextValue } from '../../parts/text-value.tsx'
@@ -30,8 +33,8 @@ const t = words({
   previous: ['the period before', 'dem Zeitraum davor'],
   pick: ['Choose a metric', 'Wählen Sie eine Metrik'],
   how: [
-    'Type its name above. Without devices or a group, the whole fleet is shown.',
-    'Geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
+    'Take one of these, or type its name above. Without devices or a group, the whole fleet is shown.',
+    'Nehmen Sie eine von diesen, oder geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
   ],
   none: ['No device has reported anything yet', 'Noch hat kein Gerät etwas gemeldet'],
   shown: [
@@ -42,6 +45,8 @@ const t = words({
 
 const devicesValue = queryValue('devices', wordsOf([], LIMITS.compareDevicesMax))
 const groupValue = queryValue('group', text('', 256))
+/** More would be a page of their own. */
+const OFFERED_MAX = 16
 const COMPARISONS = ['', 'previous'] as const
 const compareValue = queryValue('compare', oneOf(COMPARISONS, ''))
 const byValue = queryValue('by', oneOf(['device', 'group'] as const, 'device'))
@@ -117,7 +122,22 @@ export default function Explore() {
         )}
         {names.length === 0 ? (
           <Empty title={known.isNothing ? t('none') : t('pick')}>
-            {known.isNothing ? <a href="/devices/new">{t('connectDevice')}</a> : <p>{t('how')}</p>}
+            {known.isNothing ? (
+              <a href={pathOf('connect')}>{t('connectDevice')}</a>
+            ) : (
+              <>
+                <p>{t('how')}</p>
+                <ul class="row">
+                  {known.metrics.slice(0, OFFERED_MAX).map(({ metric }) => (
+                    <li key={metric}>
+                      <Button onClick={() => metricValue.set([metric], { replace: false })}>
+                        {plainText(metric)}
+                      </Button>
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
           </Empty>
         ) : (
           <ChartList

@@ -32,7 +32,7 @@ const t = words({
   ack: ['Acknowledge', 'Bestätigen'],
   none: ['No alerts for this device', 'Dieses Gerät hat keine Alarme'],
   rules: ['Rules define when alerts fire.', 'Eine Regel sagt, wann einer ausgelöst wird.'],
-  toRules: ['Rules', 'Regeln'],
+  toRules: ['See the rules', 'Zu den Regeln'],
   mute: ['Mute the device:', 'Gerät stumm schalten:'],
   h1: ['1 hour', '1 Stunde'],
   h8: ['8 hours', '8 Stunden'],

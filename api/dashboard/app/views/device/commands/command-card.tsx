@@ -42,7 +42,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
   })
   return (
     <article class="card command" data-status={command.status}>
-      <header class="card-head">
+      <header class="row card-head">
         <h3>
           {plainText(command.command)}{' '}
           <span class="muted command-when">

@@ -58,7 +58,7 @@ export default function FirmwareTab({ device }: TabProps) {
   return (
     <div class="stack">
       <section class="card">
-        <div class="card-head">
+        <div class="row card-head">
           <h2>{firmware.version === null ? t('unknown') : `${t('runs')} ${plainText(firmware.version)}`}</h2>
           <Button
             icon="rotate-ccw"
@@ -137,7 +137,10 @@ function Job({ job }: { readonly job: JobBody }) {
     <li>
       <p class="row">
         <a href={pathOf('rollout', { deployment_id: job.deployment_id })}>
-          {plainText(job.from_version ?? '–')} → {plainText(job.to_version ?? '–')}
+          {[job.from_version, job.to_version]
+            .filter((one) => one !== null)
+            .map(plainText)
+            .join(' → ')}
         </a>
         <strong>{stateWord(job.status)}</strong>
         {job.attempt > 1 && <span class="muted">{t('attempt', { n: job.attempt })}</span>}

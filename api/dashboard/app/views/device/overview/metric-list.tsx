@@ -29,7 +29,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
   const rows = found.slice(0, ROWS_MAX)
   return (
     <section class="card">
-      <div class="card-head">
+      <div class="row card-head">
         <h2>{title}</h2>
         {metrics.length > SEARCH_FROM && (
           <Field label={t('find')} type="search" value={search} onValue={setSearch} />
