@@ -21,9 +21,11 @@ export interface ShownTexts {
 
 /** The room around a text of a cell, and that of a name with its arrow and its handle. */
 const CELL_PX = 18
-const HEAD_PX = 30
+const HEAD_PX = 24
 /** A longer text is cut, and shown whole as a hint. */
 const LONG_PX = 200
+/** Measuring takes longer than counting letters. */
+const MEASURED_MAX = 50
 const NAME_PX = 150
 const FREE_PX = 112
 
@@ -52,9 +54,8 @@ export function columnWidths({ columns, nameOf, wordsOf }: ShownTexts, measure: 
   }
 }
 
-/** The text with the most letters is nearly the widest, and finding it measures none. */
-const longest = (texts: Iterable<string>): readonly string[] => {
-  let found = ''
-  for (const text of texts) if (text.length > found.length) found = text
-  return [found]
+/** One of the texts with the most letters is the widest, or nearly so; finding them measures none. */
+const longest = (texts: readonly string[]): readonly string[] => {
+  const most = texts.reduce((found, { length }) => Math.max(found, length), 0)
+  return texts.filter(({ length }) => length >= most - 2).slice(0, MEASURED_MAX)
 }

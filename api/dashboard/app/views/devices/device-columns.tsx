@@ -115,7 +115,12 @@ function cellOf(id: Exclude<ColumnId, 'reason'>, row: number) {
       )
     case 'name':
       return (
-        <a class="grid-name" tabIndex={-1} href={pathOf('device', { device_id: deviceId })}>
+        <a
+          class="grid-name"
+          tabIndex={-1}
+          title={nameAt(row)}
+          href={pathOf('device', { device_id: deviceId })}
+        >
           {nameAt(row)}
         </a>
       )

@@ -9,6 +9,8 @@ import { type ColumnWidths, columnWidths, type Measure } from './column-widths.t
 import { columnName } from './device-columns.tsx'
 import { t } from './device-words.ts'
 
+/** Decommissioned devices are seldom looked at, and their word is the longest. */
+const SHOWN_STATUSES = DEVICE_STATUSES.filter((status) => status !== 'decommissioned')
 /** Ages at which their text is widest. */
 const AGES_MS = [59_000, 3_540_000, 82_800_000, 86_400_000 * 99]
 
@@ -19,7 +21,7 @@ export function useColumnWidths(): ColumnWidths {
   return useMemo(() => {
     const ages = AGES_MS.map((ms) => ago(now.peek() - ms))
     const wordsOf = {
-      status: DEVICE_STATUSES.map((status) => `${STATUS_GLYPHS[status]} ${stateWord(status)}`),
+      status: SHOWN_STATUSES.map((status) => `${STATUS_GLYPHS[status]} ${stateWord(status)}`),
       seen: [...ages, t('never')],
       since: ages,
       alert: [`▲ ${t('warning')}`, `✕ ${t('critical')}`],

@@ -60,7 +60,7 @@ export function Sessions() {
                 idOf={({ session_id }) => session_id}
               />
               {others.length > 1 && (
-                <p>
+                <p class="pager">
                   <Button onClick={() => void end(...others)}>{t('others')}</Button>
                 </p>
               )}
