@@ -1,5 +1,4 @@
 // The fields of whom something goes to, with what this fleet has as suggestions.
-import { useId } from 'preact/hooks'
 import { columns, fleetVersion } from '../live/fleet-index.ts'
 import { words } from '../words/words.ts'
 import { Field } from './field.tsx'
@@ -29,7 +28,6 @@ export interface TargetFieldsProps {
 }
 
 export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
-  const id = useId()
   const kind = targetKind(kinds)
   const suggestions = fleetVersion.value === 0 ? [] : suggestionsFor(kind)
   return (
@@ -51,7 +49,7 @@ export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
           value={targetNames.value}
           spellcheck={false}
           autocomplete="off"
-          list={id}
+          suggestions={suggestions}
           onValue={(next) => {
             targetNames.set(next)
             onChange()
@@ -60,11 +58,6 @@ export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
           pointer="/target/value"
         />
       )}
-      <datalist id={id}>
-        {suggestions.map((word) => (
-          <option key={word} value={word} />
-        ))}
-      </datalist>
     </>
   )
 }

@@ -1,7 +1,7 @@
 // Which columns the list shows, in which order, and which of them stay in sight: those of the index, metrics, and leaves of the
 // metadata.
 
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   COLUMNS_MAX,
   type ColumnChoice,
@@ -139,7 +139,6 @@ interface AddColumnProps {
 
 function AddColumn({ label, hint, action, offered, because, onAdd }: AddColumnProps) {
   const [typed, setTyped] = useState('')
-  const id = useId()
   return (
     <form
       class="row"
@@ -154,16 +153,11 @@ function AddColumn({ label, hint, action, offered, because, onAdd }: AddColumnPr
         hint={hint}
         value={typed}
         onValue={setTyped}
-        list={id}
+        suggestions={offered}
         autocomplete="off"
         spellcheck={false}
         maxLength={200}
       />
-      <datalist id={id}>
-        {offered.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       <Button type="submit" disabledBecause={because}>
         {action}
       </Button>

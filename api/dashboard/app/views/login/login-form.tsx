@@ -1,8 +1,10 @@
 // The form of who is not logged in: a login, or the first account of a new service.
+
 import { useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { logIn } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -28,40 +30,25 @@ export interface LoginFormProps {
 }
 
 export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
+  const [draft, setDraft] = useState({ name: '', email: '', password: '' })
   const [remember, setRemember] = useState(false)
   const write = useWrite(async () => {
-    if (isFirst) await fleet.register({ body: { name, email, password, role: 'admin' } })
-    await logIn({ email, password, remember })
+    if (isFirst) await fleet.register({ body: { ...draft, role: 'admin' } })
+    await logIn({ email: draft.email, password: draft.password, remember })
     onDone()
   })
   const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), error)
   return (
     <form class="form" onSubmit={submits(() => write.run())}>
-      {isFirst && (
-        <Field
-          label={t('name')}
-          name="name"
-          autocomplete="name"
-          required
-          value={name}
-          onValue={setName}
-          error={error}
-          pointer="/name"
-        />
-      )}
+      {isFirst && <Field label={t('name')} name="name" autocomplete="name" required {...field('name')} />}
       <Field
         label={t('email')}
         type="email"
         name="email"
         autocomplete="username"
         required
-        value={email}
-        onValue={setEmail}
-        error={error}
-        pointer="/email"
+        {...field('email')}
       />
       <Field
         label={t('password')}
@@ -70,10 +57,7 @@ export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
         autocomplete={isFirst ? 'new-password' : 'current-password'}
         required
         {...(isFirst ? { minLength: 8, hint: t('hint') } : {})}
-        value={password}
-        onValue={setPassword}
-        error={error}
-        pointer="/password"
+        {...field('password')}
       />
       {!isFirst && <CheckField label={t('remember')} isOn={remember} onValue={setRemember} />}
       <ProblemCard error={error} />

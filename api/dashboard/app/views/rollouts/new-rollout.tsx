@@ -12,6 +12,7 @@ import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField } from '../../parts/check-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -136,6 +137,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
     if ('deployment_id' in started) navigate(pathOf('rollout', { deployment_id: started.deployment_id }))
   })
   const error = start.error.value ?? look.error.value
+  const field = boundFields(draft, change, error)
   return (
     <form class="stack" onSubmit={submits(() => (preview === undefined ? look.run() : start.run()))}>
       <div class="cards">
@@ -152,14 +154,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
               again()
             }}
           />
-          <Field
-            label={t('name')}
-            maxLength={128}
-            value={draft.name}
-            onValue={(name) => change({ name })}
-            error={error}
-            pointer="/name"
-          />
+          <Field label={t('name')} maxLength={128} {...field('name')} />
         </section>
         <section class="card">
           <h2>{t('where')}</h2>
@@ -209,6 +204,7 @@ interface StrategyFieldsProps {
 }
 
 function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
+  const field = boundFields(draft, onChange, error)
   return (
     <section class="card">
       <h2>{t('how')}</h2>
@@ -225,41 +221,18 @@ function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
             type="number"
             min={1}
             max={100}
-            value={draft.percent}
-            onValue={(percent) => onChange({ percent })}
-            error={error}
-            pointer="/canary/percent"
+            {...field('percent', '/canary/percent')}
           />
-          <Field
-            label={t('soak')}
-            type="number"
-            min={0}
-            value={draft.soakMin}
-            onValue={(soakMin) => onChange({ soakMin })}
-            error={error}
-            pointer="/canary/soak_sec"
-          />
+          <Field label={t('soak')} type="number" min={0} {...field('soakMin', '/canary/soak_sec')} />
         </>
       )}
-      <Field
-        label={t('slots')}
-        type="number"
-        min={1}
-        max={1000}
-        value={draft.slots}
-        onValue={(slots) => onChange({ slots })}
-        error={error}
-        pointer="/max_concurrent"
-      />
+      <Field label={t('slots')} type="number" min={1} max={1000} {...field('slots', '/max_concurrent')} />
       <Field
         label={t('abort')}
         type="number"
         min={1}
         max={100}
-        value={draft.failures}
-        onValue={(failures) => onChange({ failures })}
-        error={error}
-        pointer="/abort/failure_percent"
+        {...field('failures', '/abort/failure_percent')}
       />
       <CheckField
         label={t('rollback')}

@@ -1,4 +1,5 @@
 // When a rollout may begin on a device, and how long each phase may take there.
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -39,11 +40,14 @@ export interface ScheduleFieldsProps {
   readonly error: unknown
 }
 
-export function ScheduleFields({
-  draft: { startAt, windows, timeoutsMin },
-  onChange,
-  error,
-}: ScheduleFieldsProps) {
+export function ScheduleFields({ draft, onChange, error }: ScheduleFieldsProps) {
+  const { startAt, windows, timeoutsMin } = draft
+  const field = boundFields(draft, onChange, error)
+  const limit = boundFields(
+    timeoutsMin,
+    (changes) => onChange({ timeoutsMin: { ...timeoutsMin, ...changes } }),
+    error,
+  )
   const replace = (at: number, changes: Partial<WindowDraft>) =>
     onChange({ windows: windows.map((window, i) => (i === at ? { ...window, ...changes } : window)) })
   return (
@@ -52,11 +56,8 @@ export function ScheduleFields({
       <Field
         label={t('start')}
         type="datetime-local"
-        value={startAt}
-        onValue={(text) => onChange({ startAt: text })}
-        error={error}
-        pointer="/start_at"
         {...(startAt === '' ? {} : { hint: instant(Date.parse(startAt)) })}
+        {...field('startAt', '/start_at')}
       />
       <p class="muted">{windows.length === 0 ? t('always') : t('windows')}</p>
       {windows.map((window, at) => (
@@ -92,10 +93,7 @@ export function ScheduleFields({
               type="number"
               min={1}
               placeholder={String(USUAL_MIN[phase])}
-              value={timeoutsMin[phase]}
-              onValue={(text) => onChange({ timeoutsMin: { ...timeoutsMin, [phase]: text } })}
-              error={error}
-              pointer={`/timeouts/${phase}_sec`}
+              {...limit(phase, `/timeouts/${phase}_sec`)}
             />
           ))}
         </div>
@@ -113,7 +111,8 @@ interface WindowFieldsProps {
 }
 
 function WindowFields({ window, at, onChange, error, children }: WindowFieldsProps) {
-  const { days, start, hours, tz } = window
+  const { days } = window
+  const field = boundFields(window, onChange, error)
   return (
     <div class="stack window-fields">
       <div class="row">
@@ -128,15 +127,7 @@ function WindowFields({ window, at, onChange, error, children }: WindowFieldsPro
         {children}
       </div>
       <div class="form-pair">
-        <Field
-          label={t('from')}
-          type="time"
-          required
-          value={start}
-          onValue={(text) => onChange({ start: text })}
-          error={error}
-          pointer={`/windows/${at}/start`}
-        />
+        <Field label={t('from')} type="time" required {...field('start', `/windows/${at}/start`)} />
         <Field
           label={t('hours')}
           type="number"
@@ -144,21 +135,10 @@ function WindowFields({ window, at, onChange, error, children }: WindowFieldsPro
           min={0.25}
           max={24}
           step={0.25}
-          value={hours}
-          onValue={(text) => onChange({ hours: text })}
-          error={error}
-          pointer={`/windows/${at}/duration_min`}
+          {...field('hours', `/windows/${at}/duration_min`)}
         />
       </div>
-      <Field
-        label={t('timeZone')}
-        required
-        spellcheck={false}
-        value={tz}
-        onValue={(text) => onChange({ tz: text })}
-        error={error}
-        pointer={`/windows/${at}/tz`}
-      />
+      <Field label={t('timeZone')} required spellcheck={false} {...field('tz', `/windows/${at}/tz`)} />
     </div>
   )
 }

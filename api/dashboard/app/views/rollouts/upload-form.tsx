@@ -1,4 +1,5 @@
 // An upload with its progress. `fetch` tells nothing of what it sends, so this one request goes by XMLHttpRequest.
+
 import { useId, useRef, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { Problem } from '../../../../../schemas/problem.ts'
@@ -6,6 +7,7 @@ import { API } from '../../address/api.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { accessToken } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
 import { Field } from '../../parts/field.tsx'
@@ -33,13 +35,12 @@ const t = words({
 export function UploadForm() {
   const fileId = useId()
   const file = useRef<HTMLInputElement>(null)
-  const [version, setVersion] = useState('')
+  const [draft, setDraft] = useState({ version: '', sha256: '', changelog: '' })
   const [type, setType] = useState('')
-  const [sha256, setSha256] = useState('')
-  const [changelog, setChangelog] = useState('')
   const [sent, setSent] = useState<number | undefined>(undefined)
   const [size, setSize] = useState<number | undefined>(undefined)
   const chosenSize = () => setSize(file.current?.files?.[0]?.size)
+  const { version, sha256, changelog } = draft
   const write = useWrite(async () => {
     const chosen = file.current?.files?.[0]
     if (chosen === undefined) throw new Error(t('choose'))
@@ -59,6 +60,7 @@ export function UploadForm() {
     refreshAnswers('listFirmware')
   })
   const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), error)
   return (
     <form
       class="card upload"
@@ -88,25 +90,10 @@ export function UploadForm() {
             {size === undefined ? t('drop') : byteCount(size)}
           </span>
         </div>
-        <Field
-          label={t('version')}
-          required
-          value={version}
-          onValue={setVersion}
-          error={error}
-          pointer="/version"
-        />
+        <Field label={t('version')} required {...field('version')} />
         <TypeField value={type} onValue={setType} />
-        <Field
-          label={t('hash')}
-          hint={t('hashSays')}
-          value={sha256}
-          onValue={setSha256}
-          spellcheck={false}
-          error={error}
-          pointer="/sha256"
-        />
-        <Field label={t('notes')} value={changelog} onValue={setChangelog} />
+        <Field label={t('hash')} hint={t('hashSays')} spellcheck={false} {...field('sha256')} />
+        <Field label={t('notes')} {...field('changelog')} />
         <Button kind="primary" type="submit" icon="upload" write={write}>
           {t('upload')}
         </Button>

@@ -7,6 +7,7 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
@@ -95,11 +96,10 @@ export function ApiKeys() {
 const DAY_MS = 86_400_000
 
 function NewKey({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
+  const [draft, setDraft] = useState({ name: '', groups: '', days: '90' })
   const [role, setRole] = useState<Role>('operator')
-  const [groups, setGroups] = useState('')
-  const [days, setDays] = useState('90')
   const [key, setKey] = useState<string | undefined>(undefined)
+  const { name, groups, days } = draft
   const write = useWrite(async () => {
     const expires =
       days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
@@ -110,25 +110,18 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
   })
   if (key !== undefined)
     return <SecretDialog title={name} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
     <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
-      <Field label={t('name')} value={name} onValue={setName} error={write.error.value} pointer="/name" />
+      <Field label={t('name')} {...field('name')} />
       <SelectField
         label={t('role')}
         options={ROLES.map((word) => [word, word] as const)}
         value={role}
         onValue={setRole}
       />
-      <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
-      <Field
-        label={t('days')}
-        type="number"
-        min={1}
-        value={days}
-        onValue={setDays}
-        error={write.error.value}
-        pointer="/expires_at"
-      />
+      <GroupsField {...field('groups')} />
+      <Field label={t('days')} type="number" min={1} {...field('days', '/expires_at')} />
     </FormDialog>
   )
 }

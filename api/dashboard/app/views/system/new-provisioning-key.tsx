@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
+import { given } from '../../address/given.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -28,27 +30,20 @@ const t = words({
 })
 
 const DAY_SEC = 86_400
-const given = <Name extends string>(name: Name, text: string) =>
-  text === '' ? {} : ({ [name]: text } as { readonly [name in Name]: string })
 
 export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
+  const [draft, setDraft] = useState({ name: '', group: '', limit: '100', ids: '', days: '7' })
   const [type, setType] = useState('mqtt_device')
-  const [group, setGroup] = useState('')
-  const [limit, setLimit] = useState('100')
-  const [ids, setIds] = useState('')
-  const [days, setDays] = useState('7')
   const [approval, setApproval] = useState(false)
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [key, setKey] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
-    const more = { ...given('name', name), ...given('group', group), ...given('id_pattern', ids) }
     const body = {
+      ...given({ name: draft.name, group: draft.group, id_pattern: draft.ids }),
       type,
-      limit: Number(limit),
-      ttl_sec: Math.round(Number(days) * DAY_SEC),
+      limit: Number(draft.limit),
+      ttl_sec: Math.round(Number(draft.days) * DAY_SEC),
       approval,
-      ...more,
     }
     const made = await fleet.createProvisioningKey({ body, idempotencyKey })
     refreshAnswers('listProvisioningKeys')
@@ -56,24 +51,15 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
   })
   if (key !== undefined)
     return <SecretDialog title={t('key')} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
-  const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
     <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
-      <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
+      <Field label={t('name')} {...field('name')} />
       <TypeField value={type} onValue={setType} />
-      <Field label={t('group')} value={group} onValue={setGroup} error={error} pointer="/group" />
-      <Field
-        {...{ label: t('limit'), type: 'number', min: 1, value: limit, onValue: setLimit }}
-        {...{ error, pointer: '/limit' }}
-      />
-      <Field
-        {...{ label: t('deviceIds'), hint: t('idsHint'), value: ids, onValue: setIds, spellcheck: false }}
-        {...{ error, pointer: '/id_pattern' }}
-      />
-      <Field
-        {...{ label: t('days'), type: 'number', min: 1, value: days, onValue: setDays }}
-        {...{ error, pointer: '/ttl_sec' }}
-      />
+      <Field label={t('group')} {...field('group')} />
+      <Field label={t('limit')} type="number" min={1} {...field('limit')} />
+      <Field label={t('deviceIds')} hint={t('idsHint')} spellcheck={false} {...field('ids', '/id_pattern')} />
+      <Field label={t('days')} type="number" min={1} {...field('days', '/ttl_sec')} />
       <CheckField label={t('approval')} isOn={approval} onValue={setApproval} />
     </FormDialog>
   )

@@ -10,6 +10,7 @@ import { user as me } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField } from '../../parts/check-field.tsx'
 import type { Column } from '../../parts/data-table.tsx'
@@ -117,19 +118,18 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
 }
 
 function Invite({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
+  const [draft, setDraft] = useState({ name: '', email: '', groups: '' })
   const [role, setRole] = useState<Role>('viewer')
-  const [groups, setGroups] = useState('')
   const [password] = useState(newPassword)
   const [isDone, setDone] = useState(false)
+  const { name, email, groups } = draft
   const write = useWrite(async () => {
     const { id } = await fleet.register({ body: { name, email, role, password } })
     if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
     refreshAnswers('listUsers')
     setDone(true)
   })
-  const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   if (isDone)
     return (
       <SecretDialog
@@ -142,22 +142,15 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
     )
   return (
     <FormDialog title={t('inviteTitle')} action={t('invite')} write={write} onClose={onClose}>
-      <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
-      <Field
-        label={t('email')}
-        type="email"
-        value={email}
-        onValue={setEmail}
-        error={error}
-        pointer="/email"
-      />
+      <Field label={t('name')} {...field('name')} />
+      <Field label={t('email')} type="email" {...field('email')} />
       <SelectField
         label={t('role')}
         options={ROLES.map((word) => [word, word] as const)}
         value={role}
         onValue={setRole}
       />
-      <GroupsField value={groups} onValue={setGroups} error={error} />
+      <GroupsField {...field('groups')} />
     </FormDialog>
   )
 }
