@@ -12,7 +12,7 @@ import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -55,7 +55,6 @@ const ofValue = queryValue('of', text())
 export default function Channels() {
   const answer = useAnswer('listChannels', { query: { per_page: 200 } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Channel | undefined>(undefined)
   const isAdmin = may('createChannel')
   const columns: readonly Column<Channel>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
@@ -74,7 +73,7 @@ export default function Channels() {
       ? [
           {
             name: t('actions'),
-            cell: (channel: Channel) => <Actions channel={channel} onRemove={() => setRemoving(channel)} />,
+            cell: (channel: Channel) => <Actions channel={channel} />,
           },
         ]
       : []),
@@ -101,29 +100,11 @@ export default function Channels() {
       />
       {isAdmin && ofValue.value !== '' && <Deliveries channelId={ofValue.value} />}
       {isNew && <NewChannel onClose={() => setNew(false)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('delete')}
-          onConfirm={async () => {
-            await fleet.deleteChannel({ channel_id: removing.channel_id })
-            refreshAnswers('listChannels')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }
 
-function Actions({
-  channel: { channel_id, name },
-  onRemove,
-}: {
-  readonly channel: Channel
-  readonly onRemove: () => void
-}) {
+function Actions({ channel: { channel_id, name } }: { readonly channel: Channel }) {
   const test = useWrite(async () => {
     try {
       const { delivered, latency_ms: ms, error } = await fleet.testChannel({ channel_id })
@@ -145,7 +126,17 @@ function Actions({
         {t('test')}
       </Button>
       <Button onClick={() => ofValue.set(channel_id)}>{t('deliveries')}</Button>
-      <Button icon="trash-2" label={t('delete')} onClick={onRemove} />
+      <ConfirmButton
+        icon="trash-2"
+        label={t('delete')}
+        action={t('delete')}
+        onConfirm={async () => {
+          await fleet.deleteChannel({ channel_id })
+          refreshAnswers('listChannels')
+        }}
+      >
+        <p>{t('removeSays', { name: plainText(name) })}</p>
+      </ConfirmButton>
     </span>
   )
 }

@@ -10,7 +10,7 @@ import { useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { JsonField, parsed } from '../../parts/json-field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
@@ -91,7 +91,6 @@ interface EditorProps {
 function Editor({ rule, saved }: EditorProps) {
   const [draft, setDraft] = useState<RuleWishBody>(rule)
   const [json, setJson] = useState<string | undefined>(undefined)
-  const [isRemoving, setRemoving] = useState(false)
   const canWrite = may('createAlertRule')
   useEffect(() => setDraft(rule), [saved?.etag])
   const write = useWrite(async () => {
@@ -139,24 +138,20 @@ function Editor({ rule, saved }: EditorProps) {
             <Button onClick={toForm}>{t('asForm')}</Button>
           )}
           {canWrite && saved !== undefined && (
-            <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
-              {t('delete')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="trash-2"
+              action={t('delete')}
+              onConfirm={async () => {
+                await fleet.deleteAlertRule({ rule_id: saved.id })
+                refreshAnswers('listAlertRules')
+                navigate(pathOf('rules'))
+              }}
+            >
+              <p>{t('removeSays', { name: rule.name })}</p>
+            </ConfirmButton>
           )}
         </div>
-        {isRemoving && saved !== undefined && (
-          <ConfirmAction
-            action={t('delete')}
-            onConfirm={async () => {
-              await fleet.deleteAlertRule({ rule_id: saved.id })
-              refreshAnswers('listAlertRules')
-              navigate(pathOf('rules'))
-            }}
-            onClose={() => setRemoving(false)}
-          >
-            <p>{t('removeSays', { name: rule.name })}</p>
-          </ConfirmAction>
-        )}
       </form>
       {may('testAlertRule') && <RulePreview rule={written} />}
     </div>

@@ -1,6 +1,5 @@
 // One command to many: what came of it, device by device.
 
-import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { words as wordList } from '../../address/codecs.ts'
@@ -16,7 +15,7 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
@@ -63,7 +62,6 @@ const UNDONE = ['failed', 'rejected', 'expired']
 export default function Broadcast({ params }: { readonly params: Params }) {
   const broadcast_id = params['broadcast_id'] ?? ''
   const answer = useAnswer('getBroadcast', { broadcast_id, query: { per_page: 1 } }, { everyMs: 5000 })
-  const [isCancelling, setCancelling] = useState(false)
   useLiveAnswers({ channel: 'commands' }, ['getBroadcast', 'listBroadcastDevices'])
   const { data } = answer
   const counts: Readonly<Record<string, number>> = data?.counts ?? {}
@@ -92,9 +90,17 @@ export default function Broadcast({ params }: { readonly params: Params }) {
             </Button>
           )}
           {open > 0 && may('cancelBroadcast') && (
-            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
-              {t('cancel')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="x"
+              action={t('cancel')}
+              onConfirm={async () => {
+                await fleet.cancelBroadcast({ broadcast_id })
+                refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
+              }}
+            >
+              <p>{t('cancelSays', { n: open })}</p>
+            </ConfirmButton>
           )}
         </>
       }
@@ -137,18 +143,6 @@ export default function Broadcast({ params }: { readonly params: Params }) {
         </AnswerArea>
         <Devices broadcastId={broadcast_id} />
       </div>
-      {isCancelling && (
-        <ConfirmAction
-          action={t('cancel')}
-          onConfirm={async () => {
-            await fleet.cancelBroadcast({ broadcast_id })
-            refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
-          }}
-          onClose={() => setCancelling(false)}
-        >
-          <p>{t('cancelSays', { n: open })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }

@@ -1,7 +1,6 @@
 // Commands that went to many devices at once, the newest first.
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate } from '../../navigation/navigation.ts'
@@ -14,7 +13,6 @@ import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { targetText } from '../../parts/target-text.ts'
@@ -34,16 +32,6 @@ const t = words({
 type Broadcast = ReplyOf<Operations['listBroadcasts']>['data'][number]
 
 export default function Broadcasts() {
-  if (!may('listBroadcasts'))
-    return (
-      <Page title={t('title')}>
-        <RoleNeeded operation="listBroadcasts" />
-      </Page>
-    )
-  return <Allowed />
-}
-
-function Allowed() {
   const answer = useAnswer('listBroadcasts', { query: { page: pageValue.value } })
   useLiveAnswers({ channel: 'commands' }, ['listBroadcasts'])
   const columns: readonly Column<Broadcast>[] = [
@@ -62,6 +50,7 @@ function Allowed() {
   return (
     <Page
       title={t('title')}
+      needs="listBroadcasts"
       actions={
         <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
           {t('newBroadcast')}

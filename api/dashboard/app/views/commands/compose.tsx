@@ -8,7 +8,6 @@ import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { given } from '../../address/given.ts'
 import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -23,7 +22,6 @@ import { HoldButton } from '../../parts/hold-button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
@@ -62,12 +60,8 @@ const TARGETS = ['group', 'tag', 'type', 'devices', 'filter'] as const
 export default function Compose() {
   const types = useAnswer('listDeviceTypes', {})
   return (
-    <Page title={t('title')}>
-      {may('broadcastCommand') ? (
-        <AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>
-      ) : (
-        <RoleNeeded operation="broadcastCommand" />
-      )}
+    <Page title={t('title')} needs="broadcastCommand">
+      <AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>
     </Page>
   )
 }

@@ -1,5 +1,4 @@
 // Images of firmware: upload one, see what is there, take one out of use.
-import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
@@ -8,15 +7,13 @@ import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { AreaTabs } from '../../parts/area-tabs.tsx'
-import { Button } from '../../parts/button.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { UploadForm } from './upload-form.tsx'
@@ -47,10 +44,7 @@ const t = words({
 type Image = ReplyOf<Operations['listFirmware']>['data'][number]
 
 export default function Firmware() {
-  const mayList = may('listFirmware')
-  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } }, { isWanted: mayList })
-  const [yanking, setYanking] = useState<Image | undefined>(undefined)
-  const [removing, setRemoving] = useState<Image | undefined>(undefined)
+  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } })
   const isAdmin = may('uploadFirmware')
   const columns: readonly Column<Image>[] = [
     { name: t('version'), cell: ({ version }) => plainText(version) },
@@ -78,21 +72,36 @@ export default function Firmware() {
             </a>
           )}
           {isAdmin && image.status !== 'yanked' && (
-            <Button onClick={() => setYanking(image)}>{t('yank')}</Button>
+            <ConfirmButton
+              action={t('yank')}
+              onConfirm={async () => {
+                await fleet.editFirmware({ firmware_id: image.firmware_id, body: { status: 'yanked' } })
+                refreshAnswers('listFirmware')
+              }}
+            >
+              <p>{t('yankSays', { version: image.version })}</p>
+            </ConfirmButton>
           )}
-          {isAdmin && <Button icon="trash-2" label={t('delete')} onClick={() => setRemoving(image)} />}
+          {isAdmin && (
+            <ConfirmButton
+              icon="trash-2"
+              label={t('delete')}
+              action={t('delete')}
+              typed={image.version}
+              onConfirm={async () => {
+                await fleet.deleteFirmware({ firmware_id: image.firmware_id })
+                refreshAnswers('listFirmware')
+              }}
+            >
+              <p>{t('removeSays', { version: image.version })}</p>
+            </ConfirmButton>
+          )}
         </span>
       ),
     },
   ]
-  if (!mayList)
-    return (
-      <Page title={t('title')}>
-        <RoleNeeded operation="listFirmware" />
-      </Page>
-    )
   return (
-    <Page title={t('title')}>
+    <Page title={t('title')} needs="listFirmware">
       <AreaTabs of="rollouts" />
       {isAdmin && <UploadForm />}
       <AnswerTable
@@ -102,31 +111,6 @@ export default function Firmware() {
         columns={columns}
         idOf={({ firmware_id }) => firmware_id}
       />
-      {yanking !== undefined && (
-        <ConfirmAction
-          action={t('yank')}
-          onConfirm={async () => {
-            await fleet.editFirmware({ firmware_id: yanking.firmware_id, body: { status: 'yanked' } })
-            refreshAnswers('listFirmware')
-          }}
-          onClose={() => setYanking(undefined)}
-        >
-          <p>{t('yankSays', { version: yanking.version })}</p>
-        </ConfirmAction>
-      )}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('delete')}
-          typed={removing.version}
-          onConfirm={async () => {
-            await fleet.deleteFirmware({ firmware_id: removing.firmware_id })
-            refreshAnswers('listFirmware')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { version: removing.version })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }

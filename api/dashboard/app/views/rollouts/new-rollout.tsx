@@ -6,7 +6,6 @@ import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
 import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -21,7 +20,6 @@ import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { submits } from '../../parts/submits.ts'
 import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
@@ -61,20 +59,9 @@ const firmwareValue = queryValue('firmware', text())
 const TARGETS = ['group', 'tag', 'type', 'devices', 'filter', 'all'] as const
 
 export default function NewRollout() {
-  const isAllowed = may('createDeployment')
-  const images = useAnswer(
-    'listFirmware',
-    { query: { status: 'available', per_page: 200 } },
-    { isWanted: isAllowed },
-  )
-  if (!isAllowed)
-    return (
-      <Page title={t('newRollout')}>
-        <RoleNeeded operation="createDeployment" />
-      </Page>
-    )
+  const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
   return (
-    <Page title={t('newRollout')}>
+    <Page title={t('newRollout')} needs="createDeployment">
       <AnswerArea answer={images}>
         {({ data }) =>
           data.length === 0 ? (

@@ -1,6 +1,5 @@
 // One deployment: its stages, what holds it, its failures by cause, and every device of it.
 
-import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { errorText } from '../../../../../schemas/error-text.ts'
 import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
@@ -18,7 +17,7 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -87,7 +86,6 @@ const OPEN = ['scheduled', 'pending', 'in_progress', 'paused']
 export default function Rollout({ params }: { readonly params: Params }) {
   const deployment_id = params['deployment_id'] ?? ''
   const answer = useAnswer('getDeployment', { deployment_id }, { everyMs: 10_000 })
-  const [isCancelling, setCancelling] = useState(false)
   useLiveAnswers({ channel: 'ota' }, ['getDeployment', 'listDeploymentDevices'])
   const { data } = answer
   const acting = useWrite((call: () => Promise<unknown>) => call())
@@ -138,9 +136,17 @@ export default function Rollout({ params }: { readonly params: Params }) {
                 {t('pause')}
               </Button>
             )}
-            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
-              {t('cancel')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="x"
+              action={t('cancel')}
+              onConfirm={async () => {
+                await fleet.cancelDeployment({ deployment_id })
+                refreshAnswers('getDeployment', 'listDeployments')
+              }}
+            >
+              <p>{t('cancelSays', { n: data.progress.pending })}</p>
+            </ConfirmButton>
           </>
         )
       }
@@ -164,18 +170,6 @@ export default function Rollout({ params }: { readonly params: Params }) {
         </AnswerArea>
         <Members deploymentId={deployment_id} acting={acting} onAct={act} />
       </div>
-      {isCancelling && data !== undefined && (
-        <ConfirmAction
-          action={t('cancel')}
-          onConfirm={async () => {
-            await fleet.cancelDeployment({ deployment_id })
-            refreshAnswers('getDeployment', 'listDeployments')
-          }}
-          onClose={() => setCancelling(false)}
-        >
-          <p>{t('cancelSays', { n: data.progress.pending })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }
@@ -262,7 +256,6 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     },
   })
   const canAct = may('retryDeploymentDevice')
-  const [rolling, setRolling] = useState<Job | undefined>(undefined)
   const columns: readonly Column<Job>[] = [
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
@@ -302,9 +295,17 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
               const { device_id, status: word } = job
               if (word === 'succeeded' && job.from_version !== null && may('rollBackDevice'))
                 return (
-                  <Button icon="rotate-ccw" onClick={() => setRolling(job)}>
-                    {t('roll')}
-                  </Button>
+                  <ConfirmButton
+                    icon="rotate-ccw"
+                    name={t('roll')}
+                    action={t('rollDo', { id: device_id })}
+                    onConfirm={async () => {
+                      await fleet.rollBackDevice({ device_id })
+                      refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
+                    }}
+                  >
+                    <p>{t('rollSays', { version: plainText(job.from_version ?? '') })}</p>
+                  </ConfirmButton>
                 )
               return ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
                 <Button
@@ -345,18 +346,6 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
         columns={columns}
         idOf={({ device_id }) => device_id}
       />
-      {rolling !== undefined && (
-        <ConfirmAction
-          action={t('rollDo', { id: rolling.device_id })}
-          onConfirm={async () => {
-            await fleet.rollBackDevice({ device_id: rolling.device_id })
-            refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
-          }}
-          onClose={() => setRolling(undefined)}
-        >
-          <p>{t('rollSays', { version: plainText(rolling.from_version ?? '') })}</p>
-        </ConfirmAction>
-      )}
     </section>
   )
 }

@@ -36,24 +36,17 @@ const t = words({
   ],
   images: ['Open images', 'Zu den Abbildern'],
   none: ['No rollout has one of these statuses', 'Kein Rollout hat einen dieser Status'],
-  forbidden: [
-    'Rollouts need the role operator; your role is viewer.',
-    'Rollouts sind für Operatoren und Admins; Ihre Rolle ist Viewer.',
-  ],
 })
 
 type Row = ReplyOf<Operations['listDeployments']>['data'][number]
 const statusValue = queryValue('status', wordList())
 
 export default function Rollouts() {
-  const mayList = may('listDeployments')
   const status = statusValue.value
-  const answer = useAnswer(
-    'listDeployments',
-    { query: { page: pageValue.value, ...(status.length === 0 ? {} : { status: status.join(',') }) } },
-    { isWanted: mayList },
-  )
-  useLiveAnswers(mayList ? { channel: 'ota' } : undefined, ['listDeployments'])
+  const answer = useAnswer('listDeployments', {
+    query: { page: pageValue.value, ...(status.length === 0 ? {} : { status: status.join(',') }) },
+  })
+  useLiveAnswers({ channel: 'ota' }, ['listDeployments'])
   const columns: readonly Column<Row>[] = [
     {
       name: t('version'),
@@ -89,15 +82,10 @@ export default function Rollouts() {
       ),
     },
   ]
-  if (!mayList)
-    return (
-      <Page title={t('rollouts')}>
-        <Empty title={t('forbidden')} />
-      </Page>
-    )
   return (
     <Page
       title={t('rollouts')}
+      needs="listDeployments"
       actions={
         may('createDeployment') && (
           <Button kind="primary" icon="rocket" onClick={() => navigate(pathOf('newRollout'))}>

@@ -7,7 +7,7 @@ import { user } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { copyLink } from '../../parts/clipboard.ts'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
@@ -29,7 +29,6 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
   const { view_id, path, query, shared, etag } = view
   const name = plainText(view.name)
   const [renamed, setRenamed] = useState<string | undefined>(undefined)
-  const [isRemoving, setRemoving] = useState(false)
   const href = pathOf('savedView', { view_id })
   const write = useWrite(async (body: Change) => {
     await fleet.editView({ view_id, body, ifMatch: etag.replaceAll('"', '') })
@@ -65,12 +64,19 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
           </>
         )}
         {(isOwn || user.value?.role === 'admin') && (
-          <Button
+          <ConfirmButton
             kind="quiet"
             icon="trash-2"
             label={t('remove', { name })}
-            onClick={() => setRemoving(true)}
-          />
+            title={t('remove', { name })}
+            action={t('removeDo')}
+            onConfirm={async () => {
+              await fleet.deleteView({ view_id })
+              refreshAnswers('listViews', 'getView')
+            }}
+          >
+            <p>{t('removeSays')}</p>
+          </ConfirmButton>
         )}
       </div>
       <code class="table-more">{plainText(query === '' ? path : `${path}?${query}`)}</code>
@@ -84,19 +90,6 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
         </form>
       )}
       <ProblemCard error={write.error.value} />
-      {isRemoving && (
-        <ConfirmAction
-          title={t('remove', { name })}
-          action={t('removeDo')}
-          onConfirm={async () => {
-            await fleet.deleteView({ view_id })
-            refreshAnswers('listViews', 'getView')
-          }}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{t('removeSays')}</p>
-        </ConfirmAction>
-      )}
     </li>
   )
 }

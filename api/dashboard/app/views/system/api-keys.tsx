@@ -9,7 +9,7 @@ import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -46,7 +46,6 @@ type Key = ReplyOf<Operations['listApiKeys']>['data'][number]
 export function ApiKeys() {
   const answer = useAnswer('listApiKeys', { query: { page: pageValue.value } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Key | undefined>(undefined)
   const columns: readonly Column<Key>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('role'), cell: ({ role }) => role },
@@ -59,7 +58,19 @@ export function ApiKeys() {
     },
     {
       name: t('actions'),
-      cell: (key) => <Button icon="trash-2" label={t('delete')} onClick={() => setRemoving(key)} />,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          icon="trash-2"
+          label={t('delete')}
+          action={t('delete')}
+          onConfirm={async () => {
+            await fleet.deleteApiKey({ key_id: id })
+            refreshAnswers('listApiKeys')
+          }}
+        >
+          <p>{t('removeSays', { name: plainText(name) })}</p>
+        </ConfirmButton>
+      ),
     },
   ]
   return (
@@ -77,18 +88,6 @@ export function ApiKeys() {
         idOf={({ id }) => id}
       />
       {isNew && <NewKey onClose={() => setNew(false)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('delete')}
-          onConfirm={async () => {
-            await fleet.deleteApiKey({ key_id: removing.id })
-            refreshAnswers('listApiKeys')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </>
   )
 }

@@ -4,7 +4,7 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { pageValue } from '../../parts/pager.tsx'
@@ -39,7 +39,6 @@ type Key = ReplyOf<Operations['listProvisioningKeys']>['data'][number]
 export function ProvisioningKeys() {
   const answer = useAnswer('listProvisioningKeys', { query: { page: pageValue.value } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Key | undefined>(undefined)
   const [looking, setLooking] = useState<Key | undefined>(undefined)
   const columns: readonly Column<Key>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
@@ -62,7 +61,19 @@ export function ProvisioningKeys() {
     { name: t('ends'), cell: ({ expires_at }) => instant(Date.parse(expires_at), { timeStyle: 'short' }) },
     {
       name: t('actions'),
-      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          icon="trash-2"
+          label={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteProvisioningKey({ provisioning_key_id: id })
+            refreshAnswers('listProvisioningKeys')
+          }}
+        >
+          <p>{t('removeSays', { name: plainText(name) })}</p>
+        </ConfirmButton>
+      ),
     },
   ]
   return (
@@ -82,18 +93,6 @@ export function ProvisioningKeys() {
       />
       {isNew && <NewProvisioningKey onClose={() => setNew(false)} />}
       {looking !== undefined && <WaitingDevices of={looking} onClose={() => setLooking(undefined)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('remove')}
-          onConfirm={async () => {
-            await fleet.deleteProvisioningKey({ provisioning_key_id: removing.id })
-            refreshAnswers('listProvisioningKeys')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </>
   )
 }

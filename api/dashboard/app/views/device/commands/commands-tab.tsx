@@ -40,14 +40,11 @@ const t = words({
 export default function CommandsTab({ device }: TabProps) {
   const { device_id: deviceId } = device
   const types = useAnswer('listDeviceTypes', {})
-  const answer = useAnswer(
-    'listCommands',
-    { device_id: deviceId, query: { page: pageValue.value, per_page: 20 } },
-    { isWanted: may('listCommands') },
-  )
-  useLiveAnswers(may('listCommands') ? { channel: 'commands', filter: { device_id: deviceId } } : undefined, [
-    'listCommands',
-  ])
+  const answer = useAnswer('listCommands', {
+    device_id: deviceId,
+    query: { page: pageValue.value, per_page: 20 },
+  })
+  useLiveAnswers({ channel: 'commands', filter: { device_id: deviceId } }, ['listCommands'])
   const [again, setAgain] = useState<{ readonly wish: CommandWish; readonly count: number } | undefined>()
   const form = useRef<HTMLElement>(null)
   if (!may('sendCommand')) return <Empty title={t('forbidden')} hint={t('ask')} />

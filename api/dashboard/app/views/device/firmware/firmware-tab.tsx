@@ -1,6 +1,5 @@
 // The firmware of the device: what it runs, each update with the time of its phases, and the way back to the version before.
 
-import { useState } from 'preact/hooks'
 import type { JobBody } from '../../../../../../schemas/deployment.ts'
 import { pathOf } from '../../../address/routes.ts'
 import { may } from '../../../data/access.ts'
@@ -9,8 +8,7 @@ import { fleet } from '../../../data/client.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { ConfirmAction } from '../../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../../parts/confirm-button.tsx'
 import { Facts } from '../../../parts/facts.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { stateWord } from '../../../parts/state-words.ts'
@@ -48,20 +46,18 @@ const t = words({
 
 export default function FirmwareTab({ device }: TabProps) {
   const { firmware, device_id: deviceId } = device
-  const [isAsked, setAsked] = useState(false)
   const maySee = may('getDeviceFirmware')
-  const answer = useAnswer('getDeviceFirmware', { device_id: deviceId }, { isWanted: maySee })
-  useLiveAnswers(maySee ? { channel: 'ota', filter: { device_id: deviceId } } : undefined, [
-    'getDeviceFirmware',
-  ])
+  const answer = useAnswer('getDeviceFirmware', { device_id: deviceId })
+  useLiveAnswers({ channel: 'ota', filter: { device_id: deviceId } }, ['getDeviceFirmware'])
   const to = firmware.previous_version
   return (
     <div class="stack">
       <section class="card">
         <div class="row card-head">
           <h2>{firmware.version === null ? t('unknown') : `${t('runs')} ${plainText(firmware.version)}`}</h2>
-          <Button
+          <ConfirmButton
             icon="rotate-ccw"
+            name={t('roll')}
             disabledBecause={
               device.status === 'decommissioned'
                 ? t('gone')
@@ -71,10 +67,17 @@ export default function FirmwareTab({ device }: TabProps) {
                     : undefined
                   : t('needs')
             }
-            onClick={() => setAsked(true)}
+            title={t('rollTitle', { id: deviceId })}
+            action={t('rollDo', { version: plainText(to ?? '') })}
+            onConfirm={async () => {
+              await fleet.rollBackDevice({ device_id: deviceId })
+              refreshAnswers('getDeviceFirmware', 'getDevice')
+            }}
           >
-            {t('roll')}
-          </Button>
+            <p>
+              {t('rollSays', { version: plainText(to ?? ''), current: plainText(firmware.version ?? '–') })}
+            </p>
+          </ConfirmButton>
         </div>
         <Facts
           rows={[
@@ -114,19 +117,6 @@ export default function FirmwareTab({ device }: TabProps) {
           <p class="muted">{t('hidden')}</p>
         )}
       </section>
-      {isAsked && to !== null && (
-        <ConfirmAction
-          title={t('rollTitle', { id: deviceId })}
-          action={t('rollDo', { version: plainText(to) })}
-          onClose={() => setAsked(false)}
-          onConfirm={async () => {
-            await fleet.rollBackDevice({ device_id: deviceId })
-            refreshAnswers('getDeviceFirmware', 'getDevice')
-          }}
-        >
-          <p>{t('rollSays', { version: plainText(to), current: plainText(firmware.version ?? '–') })}</p>
-        </ConfirmAction>
-      )}
     </div>
   )
 }
