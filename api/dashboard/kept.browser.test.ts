@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await row.getByRole('gridcell', { name: '220.5' }).waitFor()
     // What has changed is tinted for a moment, and the reason is that of the record.
     await row.locator('.tint-1', { hasText: '220.5' }).waitFor()
-    await row.getByRole('gridcell', { name: 'connect', exact: true }).waitFor()
+    await row.getByRole('gridcell', { name: 'connected', exact: true }).waitFor()
     await page.getByLabel('Keep sorted live').check()
     await expect.poll(() => new URL(page.url()).searchParams.get('follow')).toBe('1')
     await page.getByLabel('Filter devices').fill('heat:>200')

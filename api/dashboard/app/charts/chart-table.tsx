@@ -5,7 +5,6 @@ import { number, words } from '../words/words.ts'
 import type { Columns } from './columns.ts'
 
 const t = words({
-  time: ['Time', 'Zeit'],
   low: ['{name} min', '{name} min'],
   high: ['{name} max', '{name} max'],
   shown: [

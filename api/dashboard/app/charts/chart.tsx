@@ -25,7 +25,6 @@ const t = words({
   empty: ['No values in this range.', 'Keine Werte in diesem Zeitraum.'],
   at: ['{time}: {values}', '{time}: {values}'],
   from: ['{time}, {n} points chosen', '{time}, {n} Punkte gewählt'],
-  none: ['no value', 'kein Wert'],
 })
 
 export interface ChartProps {
@@ -145,7 +144,7 @@ function spoken(columns: Columns, at: CursorKeys['spoken'], unit: string | undef
   if (at.chosen > 1) return t('from', { time: instant(time), n: at.chosen })
   const values = columns.lines.map(({ name, values: all }) => {
     const value = all[at.index]
-    return `${name} ${typeof value === 'number' ? `${number(value)} ${unit ?? ''}` : t('none')}`
+    return `${name} ${typeof value === 'number' ? `${number(value)} ${unit ?? ''}` : t('noValue')}`
   })
   return t('at', { time: instant(time), values: values.join(', ') })
 }

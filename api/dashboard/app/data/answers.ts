@@ -3,6 +3,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallOf, OperationId, Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
 import { LIMITS } from '../limits.ts'
+import { may } from './access.ts'
 import { type Answer, CachedAnswers } from './cached-answers.ts'
 import { fleet } from './client.ts'
 import { returnsCount } from './returns.ts'
@@ -30,8 +31,10 @@ export interface LiveAnswer<Data> extends Answer<Data> {
 export function useAnswer<Id extends OperationId>(
   id: Id,
   call: CallOf<Operations[Id]>,
-  { everyMs, isWanted = true, isFixed = false }: AskOptions = {},
+  { everyMs, isWanted: isAskedFor = true, isFixed = false }: AskOptions = {},
 ): LiveAnswer<ReplyOf<Operations[Id]>> {
+  // What the role may not ask is never asked: there is no answer to it but a refusal.
+  const isWanted = isAskedFor && may(id)
   const key = `${id} ${JSON.stringify(call)}`
   const entry = useMemo(() => {
     const method = fleet[id] as (given: object) => Promise<unknown>

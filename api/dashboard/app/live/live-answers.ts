@@ -1,6 +1,7 @@
 // Answers that are asked for again when the socket tells of a change. Many events in one second ask once.
 import { useEffect, useRef } from 'preact/hooks'
 import type { OperationId } from '../../../../schemas/client/calls.ts'
+import { may } from '../data/access.ts'
 import { refreshAnswers } from '../data/answers.ts'
 import { isPaused, useWatch } from './live.ts'
 import type { Watch } from './messages.ts'
@@ -10,7 +11,8 @@ const PAUSE_MS = 1000
 export function useLiveAnswers(watch: Watch | undefined, ids: readonly OperationId[]): void {
   const timer = useRef<number | undefined>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
-  useWatch(watch === undefined ? undefined : { snapshot: false, ...watch }, () => {
+  // A channel is open to the same roles as the answers that it renews.
+  useWatch(watch === undefined || !ids.some(may) ? undefined : { snapshot: false, ...watch }, () => {
     if (isPaused.peek()) return
     timer.current ??= setTimeout(() => {
       timer.current = undefined

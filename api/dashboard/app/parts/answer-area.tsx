@@ -2,7 +2,6 @@
 // then the data, which stays while it is asked for again and when that fails (D11).
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { RefusalError } from '../../../../schemas/client/errors.ts'
 import { may } from '../data/access.ts'
 import type { LiveAnswer } from '../data/answers.ts'
 import { words } from '../words/words.ts'
@@ -22,9 +21,8 @@ export function AnswerArea<Data>({
   readonly children: (data: Data) => ComponentChildren
 }) {
   const { data, error, isLoading, operation, reload } = answer
+  if (!may(operation)) return <RoleNeeded operation={operation} />
   if (data === undefined && error === undefined) return <Skeleton />
-  if (error instanceof RefusalError && error.status === 403 && !may(operation))
-    return <RoleNeeded operation={operation} />
   return (
     <div class={isLoading && error === undefined ? 'updating' : undefined}>
       {error !== undefined && <ProblemCard isQuiet error={error} onRetry={reload} />}

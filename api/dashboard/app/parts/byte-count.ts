@@ -7,6 +7,8 @@ export function byteCount(size: number): string {
   return number(size / 1000 ** step, {
     style: 'unit',
     unit: units[step] ?? 'byte',
+    // The short form of English has no plural.
+    unitDisplay: step === 0 ? 'long' : 'short',
     maximumSignificantDigits: 3,
   })
 }

@@ -5,6 +5,7 @@ import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vo
 import type { Write } from '../data/writes.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
+import { CheckField } from './check-field.tsx'
 import {
   type CommandData,
   type CommandParameter,
@@ -20,9 +21,9 @@ import { HoldButton } from './hold-button.tsx'
 import { JsonField, parsed } from './json-field.tsx'
 import { ParameterField } from './parameter-field.tsx'
 import { SelectField } from './select-field.tsx'
+import { submits } from './submits.ts'
 
 const t = words({
-  command: ['Command', 'Befehl'],
   name: ['Command name', 'Name des Befehls'],
   free: [
     'This type of device does not say which commands it knows, so any name goes. A device type lists them under "commands".',
@@ -36,7 +37,6 @@ const t = words({
   timeout: ['Timeout in seconds', 'Frist in Sekunden'],
   timeoutHint: ['Empty: 30 s, critical ones 10 s', 'Leer: 30 s, kritische 10 s'],
   priority: ['Priority', 'Vorrang'],
-  critical: ['critical', 'kritisch'],
   high: ['high', 'hoch'],
   normal: ['normal', 'normal'],
   low: ['low', 'niedrig'],
@@ -117,14 +117,7 @@ export function CommandForm(props: CommandFormProps) {
   }
   if (commands !== null && commands.length === 0) return <p class="muted">{t('none')}</p>
   return (
-    <form
-      class="form command-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-    >
+    <form class="form command-form" noValidate onSubmit={submits(() => submit())}>
       {commands === null ? (
         <>
           <p class="hint">{t('free')}</p>
@@ -160,19 +153,15 @@ export function CommandForm(props: CommandFormProps) {
         <ParameterFields {...{ parameters, texts, setTexts, wrong, error }} />
       )}
       {commands !== null && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isJson}
-            onChange={({ currentTarget }) => {
-              if (currentTarget.checked && data.kind === 'data')
-                setJsonText(JSON.stringify(data.data, null, 2))
-              if (!currentTarget.checked && data.kind === 'data') setTexts(toTexts(data.data))
-              setJson(currentTarget.checked)
-            }}
-          />
-          {t('asJson')}
-        </label>
+        <CheckField
+          label={t('asJson')}
+          isOn={isJson}
+          onValue={(isOn) => {
+            if (isOn && data.kind === 'data') setJsonText(JSON.stringify(data.data, null, 2))
+            if (!isOn && data.kind === 'data') setTexts(toTexts(data.data))
+            setJson(isOn)
+          }}
+        />
       )}
       <details>
         <summary>{t('options')}</summary>

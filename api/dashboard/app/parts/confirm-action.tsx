@@ -3,13 +3,10 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useWrite } from '../data/writes.ts'
 import { words } from '../words/words.ts'
-import { Button } from './button.tsx'
-import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
-import { ProblemCard } from './problem-card.tsx'
+import { FormDialog } from './form-dialog.tsx'
 
 const t = words({
-  back: ['Back', 'Zurück'],
   type: ['Type {text} to confirm', 'Geben Sie {text} ein, um fortzufahren'],
   typed: ['Type {text} first.', 'Geben Sie zuerst {text} ein.'],
 })
@@ -36,28 +33,15 @@ export function ConfirmAction({ action, title = action, ...props }: ConfirmActio
   })
   const isTyped = typed === undefined || text === typed
   return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{t('back')}</Button>
-          <Button
-            kind="danger"
-            write={write}
-            disabledBecause={isTyped ? undefined : t('typed', { text: typed })}
-            onClick={() => void write.run()}
-          >
-            {action}
-          </Button>
-        </>
-      }
+    <FormDialog
+      kind="danger"
+      disabledBecause={isTyped ? undefined : t('typed', { text: typed })}
+      {...{ title, action, write, onClose }}
     >
       {children}
       {typed !== undefined && (
         <Field label={t('type', { text: typed })} value={text} onValue={setText} autocomplete="off" />
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }

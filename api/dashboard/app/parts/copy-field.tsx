@@ -7,7 +7,6 @@ const t = words({
   copy: ['Copy', 'Kopieren'],
   copied: ['Copied', 'Kopiert'],
   select: ['Press Ctrl+C', 'Strg+C drücken'],
-  show: ['Show', 'Zeigen'],
   hide: ['Hide', 'Verbergen'],
   hidden: ['hidden', 'verborgen'],
 })

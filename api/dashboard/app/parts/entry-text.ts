@@ -1,9 +1,13 @@
 // What a timeline entry says in words, for the list and for the marks on charts. The bodies are the service's own rows; a
 // field that is missing is left out.
+
 import type { EVENT_KINDS } from '../../../../schemas/history.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
 import type { Actor } from '../shadow-merge/authors.ts'
+import { editsOf } from '../shadow-merge/merge.ts'
 import { words } from '../words/words.ts'
 import { actorText } from './actor-text.ts'
+import { shownValue } from './flat-values.ts'
 import { plainText } from './plain-text.ts'
 import { stateWord } from './state-words.ts'
 
@@ -21,9 +25,9 @@ const t = words({
     '{section} changed to version {version} by {by}',
     '{section} geändert auf Version {version} von {by}',
   ],
+  removed: ['removed', 'entfernt'],
   ota: ['Firmware {version}: {status}', 'Firmware {version}: {status}'],
   alert: ['{rule}: {event}', '{rule}: {event}'],
-  other: ['{kind}', '{kind}'],
 })
 
 export function entryText({ kind, data }: TimelineEntry): string {
@@ -54,11 +58,22 @@ export function entryText({ kind, data }: TimelineEntry): string {
   }
 }
 
+/** A line has room for no more of a change. */
+const LEAVES_MAX = 12
+
 /** More about it, where the entry has more: a reason, an error, what changed. */
 export function entryDetail({ kind, data }: TimelineEntry): string | undefined {
   const error = Object(data['error']) as { readonly code?: unknown; readonly message?: unknown }
   if (error.code !== undefined) return plainText(`${textOf(error.code)}: ${textOf(error.message)}`)
-  if (kind === 'shadow') return plainText(JSON.stringify(data['patch']).slice(0, 500))
+  if (kind === 'shadow')
+    // The patch was JSON on its way.
+    return editsOf((data['patch'] ?? {}) as JsonObject)
+      .slice(0, LEAVES_MAX)
+      .map(
+        (edit) =>
+          `${plainText(edit.path.join('.'))}: ${edit.kind === 'set' ? shownValue(edit.value) : t('removed')}`,
+      )
+      .join(', ')
   const said = data['reason'] ?? data['message'] ?? data['value']
   return said == null ? undefined : plainText(textOf(said))
 }

@@ -26,9 +26,9 @@ export function FeedArea<Entry>({ feed, empty, children }: FeedAreaProps<Entry>)
       {!isEmpty && children(entries)}
       {error !== undefined && <ProblemCard isQuiet error={error} onRetry={isEmpty ? reload : more} />}
       {isEmpty && error === undefined && cursor === null && empty}
-      {cursor === null && !isEmpty && <p class="muted">{t('end')}</p>}
+      {cursor === null && !isEmpty && <p class="muted pager">{t('end')}</p>}
       {cursor != null && error === undefined && (
-        <p>
+        <p class="pager">
           <Button isBusy={isLoading} onClick={more}>
             {t('more')}
           </Button>

@@ -17,13 +17,14 @@ export interface InputAttributes {
   readonly step?: number | string
   readonly placeholder?: string
   readonly pattern?: string
-  readonly list?: string
   readonly spellcheck?: boolean
 }
 
 export interface FieldProps extends InputAttributes {
   readonly label: string
   readonly hint?: string
+  /** Offered while one types. */
+  readonly suggestions?: readonly string[]
   readonly value: string
   readonly onValue: (value: string) => void
   /** The refusal of the form that it belongs to, and where the field is in the body. */
@@ -31,10 +32,12 @@ export interface FieldProps extends InputAttributes {
   readonly pointer?: string
 }
 
-export function Field({ label, hint, value, onValue, error, pointer, ...attributes }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { label, hint, suggestions = [], value, onValue, error, pointer, ...attributes } = props
   const id = useId()
+  const hasList = suggestions.length > 0
   // The types of JSX have one shape for each kind of input, and this is any of them.
-  const input = attributes as JSX.IntrinsicElements['input']
+  const input = { ...attributes, list: hasList ? `${id}-list` : undefined } as JSX.IntrinsicElements['input']
   const wrong = pointer === undefined ? undefined : fieldError(error, pointer)
   return (
     <div class="field">
@@ -47,6 +50,13 @@ export function Field({ label, hint, value, onValue, error, pointer, ...attribut
         aria-describedby={hint === undefined && wrong === undefined ? undefined : `${id}-more`}
         aria-invalid={wrong === undefined ? undefined : 'true'}
       />
+      {hasList && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
       {(hint !== undefined || wrong !== undefined) && (
         <span id={`${id}-more`} class={wrong === undefined ? 'hint' : 'field-error'}>
           {wrong ?? hint}

@@ -18,7 +18,6 @@ const t = words({
   ],
   terms: ['Filter terms', 'Teile des Filters'],
   remove: ['Remove {term}', '{term} entfernen'],
-  clear: ['Clear the filter', 'Filter leeren'],
   focus: ['Filter', 'Filtern'],
   'unknown-key': ['There is no key {name}.', 'Den Schlüssel {name} gibt es nicht.'],
   'unknown-word': ['{value} is not known here.', '{value} ist hier nicht bekannt.'],
@@ -78,7 +77,7 @@ export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {
             else onText('')
           }}
         />
-        {text !== '' && <Button kind="quiet" icon="x" label={t('clear')} onClick={() => onText('')} />}
+        {text !== '' && <Button kind="quiet" icon="x" label={t('clearFilter')} onClick={() => onText('')} />}
       </div>
       {shown.length > 0 && (
         <ul class="filter-chips" id={`${id}-chips`} aria-label={t('terms')}>

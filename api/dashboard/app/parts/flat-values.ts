@@ -19,10 +19,12 @@ export function flatValues(
   })
 }
 
-const TEXT_MAX = 120
+const TEXT_MAX = 200
 
+/** A value that a device reported, as one line. */
 export function shownValue(value: unknown): string {
   if (typeof value === 'number') return number(value)
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  if (value === null || value === undefined) return '–'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   return plainText(text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text)
 }

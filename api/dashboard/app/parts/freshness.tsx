@@ -6,11 +6,9 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
 const t = words({
-  live: ['live', 'live'],
   thrifty: ['live, every 5 s to save data', 'live, alle 5 s, um Daten zu sparen'],
   nameless: ['live, loading names', 'live, Namen folgen'],
   connecting: ['connecting', 'verbindet'],
-  paused: ['paused', 'angehalten'],
   away: ['not connected', 'nicht verbunden'],
   silent: ['no news for {time}', 'seit {time} nichts Neues'],
   dropped: [

@@ -1,9 +1,13 @@
-// A part that is loaded once it is first shown: whoever never opens it loads nothing of it.
-import type { ComponentType } from 'preact'
+import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ProblemCard } from './problem-card.tsx'
 
-export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+/** A part that is loaded once it is first shown: whoever never opens it loads nothing of it. */
+export function later<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  /** What stands in its place until it is there. */
+  meanwhile: VNode | null = null,
+): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined
   return function Later(props: Props) {
     const [failure, setFailure] = useState<unknown>(undefined)
@@ -17,6 +21,6 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
     }, [])
     if (failure !== undefined) return <ProblemCard error={failure} onRetry={() => location.reload()} />
     const Part = loaded
-    return Part === undefined ? null : <Part {...props} />
+    return Part === undefined ? meanwhile : <Part {...props} />
   }
 }

@@ -66,3 +66,21 @@ export function shownLines(lines: readonly Line[], { levels, find }: LogFilter):
             .includes(text))),
   )
 }
+
+/** A line as the service tells it. */
+export interface LogEntry {
+  readonly timestamp: string
+  readonly level: string
+  readonly message: string
+  readonly logger: string | null
+  readonly fields: object
+}
+
+export const toLine = ({ timestamp, level, message, logger, fields }: LogEntry): LogLine => ({
+  kind: 'line',
+  at: Date.parse(timestamp),
+  level,
+  message,
+  logger,
+  fields: { ...fields },
+})

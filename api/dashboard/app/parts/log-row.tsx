@@ -36,7 +36,7 @@ export function LogRow({ line, find, onFill }: LogRowProps) {
   const head = (
     <>
       <time class="muted nowrap" dateTime={exactInstant(line.at)} title={exactInstant(line.at)}>
-        {instant(line.at, { dateStyle: 'short', timeStyle: 'medium' })}
+        {instant(line.at)}
       </time>{' '}
       <span class={`log-level log-${line.level}`}>{line.level.toUpperCase()}</span>{' '}
       {line.logger !== null && <span class="muted">{plainText(line.logger)} </span>}

@@ -11,7 +11,6 @@ const t = words({
     { one: '{n} neuer Eintrag', other: '{n} neue Einträge' },
   ],
   unknown: ['There may be new entries', 'Es kann neue Einträge geben'],
-  none: ['Nothing new', 'Nichts Neues'],
 })
 
 interface NewsProps {
@@ -42,7 +41,7 @@ export function News({ watch, feedKey, onReload }: NewsProps) {
         onReload()
       }}
     >
-      {isUnknown ? t('unknown') : count > 0 ? t('news', { n: count }) : t('none')}
+      {isUnknown ? t('unknown') : count > 0 ? t('news', { n: count }) : t('refresh')}
     </Button>
   )
 }

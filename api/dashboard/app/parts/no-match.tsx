@@ -12,7 +12,6 @@ import { plainText } from './plain-text.ts'
 const t = words({
   none: ['No devices match the filter', 'Kein Gerät passt zum Filter'],
   without: ['{n} devices match without {term}', '{n} passen ohne {term}'],
-  clear: ['Clear the filter', 'Filter leeren'],
   retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],
   show: ['Show them', 'Zeigen'],
 })
@@ -40,7 +39,7 @@ export function NoMatch({ query, onText }: NoMatchProps) {
           {t('without', { n: counts[best] ?? 0, term: plainText(formatTerm(term)) })}
         </Button>
       )}
-      <Button onClick={() => onText('')}>{t('clear')}</Button>
+      <Button onClick={() => onText('')}>{t('clearFilter')}</Button>
     </Empty>
   )
 }

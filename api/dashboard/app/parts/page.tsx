@@ -1,7 +1,10 @@
 // The frame of a view: its heading, which takes the focus when the view is entered, and its actions.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import type { OperationId } from '../../../../schemas/client/calls.ts'
+import { may } from '../data/access.ts'
 import { AsOf } from './freshness.tsx'
+import { RoleNeeded } from './role-needed.tsx'
 
 export interface PageProps {
   readonly title: string
@@ -9,11 +12,14 @@ export interface PageProps {
   readonly actions?: ComponentChildren
   /** A status or a count, shown beside the heading. */
   readonly mark?: ComponentChildren
+  /** Without the role for it there is nothing to see or to do here. */
+  readonly needs?: OperationId
 }
 
 let isFirst = true
 
-export function Page({ title, children, actions, mark }: PageProps) {
+export function Page({ title, children, actions, mark, needs }: PageProps) {
+  const isAllowed = needs === undefined || may(needs)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Fleet`
@@ -31,9 +37,9 @@ export function Page({ title, children, actions, mark }: PageProps) {
         </h1>
         {mark}
         <AsOf />
-        {actions !== undefined && <div class="page-actions">{actions}</div>}
+        {actions !== undefined && isAllowed && <div class="page-actions">{actions}</div>}
       </header>
-      {children}
+      {isAllowed ? children : <RoleNeeded operation={needs} />}
     </>
   )
 }

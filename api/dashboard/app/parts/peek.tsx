@@ -1,4 +1,5 @@
 // A look at one device beside the list: what it is, why it is so, its newest values, and what happened last.
+
 import { pathOf } from '../address/routes.ts'
 import { may } from '../data/access.ts'
 import { refreshAnswers, useAnswer } from '../data/answers.ts'
@@ -9,7 +10,9 @@ import { words } from '../words/words.ts'
 import { Age } from './age.tsx'
 import { AnswerArea } from './answer-area.tsx'
 import { Button } from './button.tsx'
+import { connectionReason } from './connection-text.ts'
 import { entryText } from './entry-text.ts'
+import { Facts } from './facts.tsx'
 import { flatValues, shownValue } from './flat-values.ts'
 import { plainText } from './plain-text.ts'
 import { ProblemCard } from './problem-card.tsx'
@@ -19,22 +22,9 @@ const t = words({
   peek: ['Preview of {name}', 'Vorschau von {name}'],
   open: ['Open', 'Öffnen'],
   close: ['Close the preview', 'Vorschau schließen'],
-  command: ['Send a command', 'Befehl senden'],
-  maintain: ['Start maintenance', 'Wartung beginnen'],
-  release: ['End maintenance', 'Wartung beenden'],
-  reason: ['Reason', 'Grund'],
   issues: ['Faults', 'Störungen'],
-  group: ['Group', 'Gruppe'],
-  type: ['Type', 'Typ'],
-  tags: ['Tags', 'Tags'],
   seen: ['Last seen', 'Zuletzt gesehen'],
-  connection: ['Connection', 'Verbindung'],
-  connected: ['connected', 'verbunden'],
-  apart: ['not connected', 'nicht verbunden'],
-  firmware: ['Firmware', 'Firmware'],
-  values: ['Values', 'Werte'],
   noValues: ['The device has not reported any value yet.', 'Das Gerät hat noch keinen Wert gemeldet.'],
-  events: ['History', 'Was geschah'],
   noEvents: ['No events yet.', 'Noch ist nichts geschehen.'],
   more: ['{n} more on the device page', '{n} weitere auf seiner Seite'],
 })
@@ -75,7 +65,7 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
         </a>
         {may('sendCommand') && (
           <a class="button" href={pathOf('deviceTab', { device_id: id, tab: 'commands' })}>
-            {t('command')}
+            {t('sendCommand')}
           </a>
         )}
         {may('editDevice') && (
@@ -93,41 +83,31 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
           last_seen_at,
           firmware_version,
         }) => (
-          <dl class="facts">
-            {reason !== null && (
-              <>
-                <dt>{t('reason')}</dt>
-                <dd>{plainText(reason)}</dd>
-              </>
-            )}
-            {issues.length > 0 && (
-              <>
-                <dt>{t('issues')}</dt>
-                <dd class="severity-critical">{issues.map(plainText).join(', ')}</dd>
-              </>
-            )}
-            <dt>{t('connection')}</dt>
-            <dd>
-              {connectivity.connected ? t('connected') : t('apart')}
-              {connectivity.reason !== null && ` (${plainText(connectivity.reason)})`}
-            </dd>
-            <dt>{t('seen')}</dt>
-            <dd>
-              <Age at={last_seen_at} />
-            </dd>
-            <dt>{t('group')}</dt>
-            <dd>{group === null ? '–' : plainText(group)}</dd>
-            <dt>{t('type')}</dt>
-            <dd>{plainText(type)}</dd>
-            {tags.length > 0 && (
-              <>
-                <dt>{t('tags')}</dt>
-                <dd>{tags.map(plainText).join(', ')}</dd>
-              </>
-            )}
-            <dt>{t('firmware')}</dt>
-            <dd>{firmware_version === null ? '–' : plainText(firmware_version)}</dd>
-          </dl>
+          <Facts
+            rows={[
+              [t('reason'), reason === null ? undefined : plainText(reason)],
+              [
+                t('issues'),
+                issues.length === 0 ? undefined : (
+                  <span class="severity-critical">{issues.map(plainText).join(', ')}</span>
+                ),
+              ],
+              [
+                t('connection'),
+                [
+                  connectivity.connected ? t('connected') : t('notConnected'),
+                  connectionReason(connectivity.reason),
+                ]
+                  .filter(Boolean)
+                  .join(', '),
+              ],
+              [t('seen'), <Age at={last_seen_at} />],
+              [t('group'), group === null ? '–' : plainText(group)],
+              [t('type'), plainText(type)],
+              [t('tags'), tags.length === 0 ? undefined : tags.map(plainText).join(', ')],
+              [t('firmware'), firmware_version === null ? '–' : plainText(firmware_version)],
+            ]}
+          />
         )}
       </AnswerArea>
       <section class="stack">
@@ -138,14 +118,11 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
             if (all.length === 0) return <p class="muted">{t('noValues')}</p>
             return (
               <>
-                <dl class="facts">
-                  {all.slice(0, VALUES_MAX).map(([metric, value]) => (
-                    <>
-                      <dt key={metric}>{plainText(metric)}</dt>
-                      <dd>{shownValue(value)}</dd>
-                    </>
-                  ))}
-                </dl>
+                <Facts
+                  rows={all
+                    .slice(0, VALUES_MAX)
+                    .map(([metric, value]) => [plainText(metric), shownValue(value)])}
+                />
                 {all.length > VALUES_MAX && <p class="hint">{t('more', { n: all.length - VALUES_MAX })}</p>}
               </>
             )
@@ -153,7 +130,7 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
         </AnswerArea>
       </section>
       <section class="stack">
-        <h3>{t('events')}</h3>
+        <h3>{t('history')}</h3>
         <AnswerArea answer={events}>
           {({ data }) =>
             data.length === 0 ? (
@@ -185,9 +162,9 @@ function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean
   return (
     <>
       <Button icon="wrench" write={write} onClick={() => void write.run()}>
-        {isOn ? t('release') : t('maintain')}
+        {isOn ? t('endMaintenance') : t('startMaintenance')}
       </Button>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </>
   )
 }

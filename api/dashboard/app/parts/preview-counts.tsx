@@ -17,7 +17,6 @@ const t = words({
     { one: '{n} skipped', other: '{n} skipped' },
     { one: '{n} wird ausgelassen', other: '{n} werden ausgelassen' },
   ],
-  types: ['By type', 'Nach Typ'],
   first: ['The first {n}', 'Die ersten {n}'],
 })
 
@@ -35,7 +34,7 @@ export function PreviewCounts({ preview }: { readonly preview: TargetPreview }) 
         ))}
       </ul>
       <p class="muted">
-        {t('types')}:{' '}
+        {t('byType')}:{' '}
         {Object.entries(by_type)
           .map(([type, count]) => `${type} ${number(count)}`)
           .join(', ')}

@@ -26,6 +26,7 @@ interface ProblemText {
 }
 
 interface ProblemCardProps {
+  /** Undefined shows nothing. */
   readonly error: unknown
   readonly onRetry?: () => void
   /** Nobody did anything: what is read out waits for its turn. */
@@ -33,6 +34,7 @@ interface ProblemCardProps {
 }
 
 export function ProblemCard({ error, onRetry, isQuiet = false }: ProblemCardProps) {
+  if (error === undefined) return null
   const { title, detail, problem } = told(error)
   // The service speaks English.
   const language = problem === undefined ? undefined : 'en'

@@ -23,24 +23,16 @@ import { Field } from './field.tsx'
 import { useShortcuts } from './shortcuts.ts'
 
 const t = words({
-  range: ['Time range', 'Zeitraum'],
   '15m': ['15 min', '15 min'],
   '1h': ['1 h', '1 h'],
   '24h': ['24 h', '24 h'],
   '7d': ['7 days', '7 Tage'],
   '30d': ['30 days', '30 Tage'],
   custom: ['Custom…', 'Eigener…'],
-  title: ['Time range', 'Zeitraum'],
-  from: ['From', 'Von'],
-  to: ['To', 'Bis'],
   show: ['Show', 'Anzeigen'],
   wrong: ['The end must be after the start.', 'Das Ende muss nach dem Anfang liegen.'],
   earlier: ['Earlier', 'Früher'],
   later: ['Later', 'Später'],
-  in: ['Zoom in', 'Hineinzoomen'],
-  out: ['Zoom out', 'Herauszoomen'],
-  live: ['live', 'live'],
-  paused: ['paused', 'angehalten'],
   fixed: ['{from} – {to}', '{from} – {to}'],
 })
 
@@ -72,11 +64,11 @@ export function RangeBar() {
   const [isOpen, setOpen] = useState(false)
   const range = timeRange.value
   const span = spanOf(range, now.value)
-  useShortcuts([{ keys: 't', says: t('range'), run: () => setOpen(true) }])
+  useShortcuts([{ keys: 't', says: t('timeRange'), run: () => setOpen(true) }])
   return (
     <div class="range-bar">
       <fieldset class="chips">
-        <legend class="visually-hidden">{t('range')}</legend>
+        <legend class="visually-hidden">{t('timeRange')}</legend>
         {PRESETS.map((preset) => (
           <button
             key={preset}
@@ -100,8 +92,8 @@ export function RangeBar() {
       <div class="row range-moves">
         <Button icon="chevron-left" label={t('earlier')} onClick={() => timeRange.set(moved(span, -0.5))} />
         <Button icon="chevron-right" label={t('later')} onClick={() => timeRange.set(moved(span, 0.5))} />
-        <Button icon="zoom-in" label={t('in')} onClick={() => timeRange.set(scaled(span, 0.5))} />
-        <Button icon="zoom-out" label={t('out')} onClick={() => timeRange.set(scaled(span, 2))} />
+        <Button icon="zoom-in" label={t('zoomIn')} onClick={() => timeRange.set(scaled(span, 0.5))} />
+        <Button icon="zoom-out" label={t('zoomOut')} onClick={() => timeRange.set(scaled(span, 2))} />
       </div>
       <span class="muted range-said">
         {range.kind === 'fixed'
@@ -121,7 +113,7 @@ function CustomRange({ span, onClose }: { readonly span: Span; readonly onClose:
   const isRight = Date.parse(end) > Date.parse(begin)
   return (
     <Dialog
-      title={t('title')}
+      title={t('timeRange')}
       onClose={onClose}
       actions={
         <Button

@@ -1,69 +1,9 @@
-// Words of the service for what something is in, and why: of commands, installs, alerts and entries of the timeline. A word
-// that a newer service has made up is shown as it is.
+import { STATE_WORDS } from '../words/shared-words.ts'
 import { words } from '../words/words.ts'
 
-const STATES = {
-  accepted: ['accepted', 'angenommen'],
-  acked: ['acked', 'bestätigt'],
-  available: ['available', 'verfügbar'],
-  backoff: ['backoff', 'Pause vor dem nächsten Versuch'],
-  cancelled: ['cancelled', 'abgebrochen'],
-  completed: ['completed', 'erledigt'],
-  confirming: ['confirming', 'weist sich aus'],
-  decommissioned: ['decommissioned', 'ausgemustert'],
-  deferred: ['deferred', 'aufgeschoben'],
-  delivered: ['delivered', 'zugestellt'],
-  deprecated: ['deprecated', 'veraltet'],
-  desired: ['desired', 'gewünscht'],
-  downloaded: ['downloaded', 'heruntergeladen'],
-  downloading: ['downloading', 'lädt herunter'],
-  error: ['error', 'Fehler'],
-  expired: ['expired', 'abgelaufen'],
-  failed: ['failed', 'fehlgeschlagen'],
-  fault: ['fault', 'Störung'],
-  finished: ['finished', 'fertig'],
-  fired: ['fired', 'ausgelöst'],
-  firing: ['firing', 'offen'],
-  gateway: ['gateway', 'Gateway'],
-  heartbeat: ['heartbeat', 'Lebenszeichen'],
-  in_progress: ['under way', 'läuft'],
-  installing: ['installing', 'installiert'],
-  maintain: ['maintain', 'Wartung'],
-  maintenance: ['maintenance', 'Wartung'],
-  missing: ['missing', 'fehlt'],
-  not_subscribed: ['not subscribed', 'hört nicht zu'],
-  notified: ['notified', 'benachrichtigt'],
-  offline: ['offline', 'offline'],
-  online: ['online', 'online'],
-  paused: ['paused', 'angehalten'],
-  pending: ['pending', 'wartet'],
-  precondition: ['precondition', 'Vorbedingung'],
-  provisioning: ['provisioning', 'wird eingerichtet'],
-  queued: ['queued', 'eingereiht'],
-  rebooting: ['rebooting', 'startet neu'],
-  recovered: ['recovered', 'erholt'],
-  recovering: ['recovering', 'erholt sich'],
-  recovery: ['recovery', 'Erholung'],
-  rejected: ['rejected', 'abgelehnt'],
-  release: ['release', 'Freigabe'],
-  reported: ['reported', 'gemeldet'],
-  resolved: ['resolved', 'geschlossen'],
-  rollback_failed: ['rollback failed', 'Rücknahme fehlgeschlagen'],
-  rolled_back: ['rolled back', 'zurückgenommen'],
-  rolling_back: ['rolling back', 'wird zurückgenommen'],
-  running: ['running', 'läuft'],
-  silence: ['silence', 'Stille'],
-  skipped: ['skipped', 'übersprungen'],
-  slot: ['slot', 'Platz'],
-  stage: ['stage', 'Stufe'],
-  succeeded: ['succeeded', 'erfolgreich'],
-  timed_out: ['timed out', 'Zeit überschritten'],
-  window: ['window', 'Zeitfenster'],
-  yanked: ['yanked', 'zurückgezogen'],
-} as const
+const t = words({})
 
-const t = words(STATES)
-
+/** What something is in, or why. A word that a newer service has made up is shown as it is. */
 export function stateWord(word: string): string {
-  return Object.hasOwn(STATES, word) ? t(word as keyof typeof STATES) : word.replaceAll('_', ' ')
+  return Object.hasOwn(STATE_WORDS, word) ? t(word as keyof typeof STATE_WORDS) : word.replaceAll('_', ' ')
 }

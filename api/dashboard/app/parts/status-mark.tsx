@@ -1,15 +1,6 @@
 // A status as glyph, word and colour: never by colour alone (D8).
 import type { DeviceStatus } from '../../../../schemas/vocabulary.ts'
-import { words } from '../words/words.ts'
-
-const t = words({
-  online: ['online', 'online'],
-  offline: ['offline', 'offline'],
-  error: ['error', 'Fehler'],
-  maintenance: ['maintenance', 'Wartung'],
-  provisioning: ['provisioning', 'wird eingerichtet'],
-  decommissioned: ['decommissioned', 'ausgemustert'],
-})
+import { stateWord } from './state-words.ts'
 
 export const STATUS_GLYPHS: Readonly<Record<DeviceStatus, string>> = {
   online: '●',
@@ -20,12 +11,10 @@ export const STATUS_GLYPHS: Readonly<Record<DeviceStatus, string>> = {
   decommissioned: '▪',
 }
 
-export const statusWord = (status: DeviceStatus) => t(status)
-
 export function StatusMark({ status }: { readonly status: DeviceStatus }) {
   return (
     <span class={`status status-${status}`}>
-      <span aria-hidden="true">{STATUS_GLYPHS[status]}</span> {t(status)}
+      <span aria-hidden="true">{STATUS_GLYPHS[status]}</span> {stateWord(status)}
     </span>
   )
 }

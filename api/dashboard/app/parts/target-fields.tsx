@@ -1,5 +1,4 @@
 // The fields of whom something goes to, with what this fleet has as suggestions.
-import { useId } from 'preact/hooks'
 import { columns, fleetVersion } from '../live/fleet-index.ts'
 import { words } from '../words/words.ts'
 import { Field } from './field.tsx'
@@ -14,8 +13,6 @@ const t = words({
   type: ['all of a type', 'alle eines Typs'],
   filter: ['all that match a filter', 'alle, auf die ein Filter passt'],
   filterText: ['Filter, as in the device list', 'Filter, wie in der Geräteliste'],
-  all: ['all', 'alle'],
-  which: ['Which', 'Welche'],
   ids: ['Ids, separated by commas', 'IDs, durch Kommas getrennt'],
 })
 
@@ -31,7 +28,6 @@ export interface TargetFieldsProps {
 }
 
 export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
-  const id = useId()
   const kind = targetKind(kinds)
   const suggestions = fleetVersion.value === 0 ? [] : suggestionsFor(kind)
   return (
@@ -53,7 +49,7 @@ export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
           value={targetNames.value}
           spellcheck={false}
           autocomplete="off"
-          list={id}
+          suggestions={suggestions}
           onValue={(next) => {
             targetNames.set(next)
             onChange()
@@ -62,11 +58,6 @@ export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
           pointer="/target/value"
         />
       )}
-      <datalist id={id}>
-        {suggestions.map((word) => (
-          <option key={word} value={word} />
-        ))}
-      </datalist>
     </>
   )
 }

@@ -24,13 +24,6 @@ export function chooseTargetKind(kind: TargetKind): void {
   targetNames.set('')
 }
 
-/** Ids in a text, separated by commas. */
-export const idsIn = (names: string): readonly string[] =>
-  names
-    .split(',')
-    .map((id) => id.trim())
-    .filter(Boolean)
-
 type FilterTarget =
   | { readonly type: 'query'; readonly value: ServerFilter }
   | { readonly type: 'devices'; readonly value: readonly string[] }

@@ -8,9 +8,9 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { SelectField } from './select-field.tsx'
+import { submits } from './submits.ts'
 
 const t = words({
-  time: ['Time', 'Zeit'],
   any: ['any', 'jede'],
   '-15m': ['the last 15 minutes', 'die letzten 15 Minuten'],
   '-1h': ['the last hour', 'die letzte Stunde'],
@@ -18,8 +18,6 @@ const t = words({
   '-7d': ['the last 7 days', 'die letzten 7 Tage'],
   custom: ['from … to …', 'von … bis …'],
   other: ['{from} – {to}', '{from} – {to}'],
-  from: ['From', 'Von'],
-  to: ['To', 'Bis'],
   show: ['Show', 'Anzeigen'],
 })
 
@@ -69,11 +67,10 @@ function Instants({ onDone }: { readonly onDone: () => void }) {
   return (
     <form
       class="row time-instants"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         setQuery({ from: iso(from), to: iso(to) })
         onDone()
-      }}
+      })}
     >
       <Field label={t('from')} type="datetime-local" step={1} value={from} onValue={setFrom} />
       <Field label={t('to')} type="datetime-local" step={1} value={to} onValue={setTo} />

@@ -7,15 +7,7 @@ import { fleetStats } from '../live/fleet-index.ts'
 import { words } from '../words/words.ts'
 
 const t = words({
-  overview: ['Overview', 'Übersicht'],
-  devices: ['Devices', 'Geräte'],
-  alerts: ['Alerts', 'Alarme'],
-  commands: ['Commands', 'Befehle'],
-  rollouts: ['Rollouts', 'Rollouts'],
   explore: ['Telemetry', 'Telemetrie'],
-  timeline: ['Timeline', 'Verlauf'],
-  logs: ['Logs', 'Logs'],
-  system: ['System', 'System'],
   inError: [
     { one: '{n} device is in error', other: '{n} devices are in error' },
     { one: '{n} Gerät meldet einen Fehler', other: '{n} Geräte melden einen Fehler' },

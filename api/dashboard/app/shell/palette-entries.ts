@@ -73,7 +73,7 @@ function viewEntries(saved: readonly SavedView[]): readonly Entry[] {
     ...(may('sendCommand') ? [link('compose', pathOf('compose'), { name: t('compose') })] : []),
     link('me', pathOf('me'), { name: t('me') }),
     ...saved.map(({ view_id, name }) =>
-      link(view_id, pathOf('savedView', { view_id }), { name: plainText(name), note: t('saved') }),
+      link(view_id, pathOf('savedView', { view_id }), { name: plainText(name), note: t('savedView') }),
     ),
   ]
 }
@@ -88,7 +88,7 @@ function hereEntries(): readonly Entry[] {
     .map(({ keys, says, run }) => ({
       key: `action ${keys} ${says}`,
       name: says,
-      note: keys === '' ? t('selection') : keys,
+      note: keys === '' ? t('selectedDevices') : keys,
       does: { kind: 'run', run },
     }))
 }

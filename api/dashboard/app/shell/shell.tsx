@@ -21,7 +21,6 @@ import { ViewsButton } from './views-button.tsx'
 const t = words({
   skip: ['Skip to content', 'Zum Inhalt'],
   main: ['Main', 'Hauptmenü'],
-  more: ['More', 'Mehr'],
   me: ['{name}, profile and settings', '{name}, Profil und Einstellungen'],
   goTo: ['Go to {name}', 'Zu {name}'],
   keys: ['Keyboard shortcuts', 'Tasten zeigen'],

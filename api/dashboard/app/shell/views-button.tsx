@@ -6,7 +6,6 @@ import { toast } from '../parts/toasts.tsx'
 import { words } from '../words/words.ts'
 
 const t = words({
-  views: ['Saved views', 'Gespeicherte Ansichten'],
   failed: [
     'The saved views could not be opened: {reason}',
     'Die gespeicherten Ansichten ließen sich nicht öffnen: {reason}',
@@ -24,7 +23,7 @@ export function ViewsButton() {
     )
   return (
     <>
-      <Button icon="layers" label={t('views')} onClick={() => void open()} />
+      <Button icon="layers" label={t('savedViews')} onClick={() => void open()} />
       {Views !== undefined && <Views onClose={() => setViews(undefined)} />}
     </>
   )

@@ -1,6 +1,7 @@
-// The texts of the page. Each area keeps its own table, with both languages side by side, so that none can be forgotten;
-// plural forms follow the rules of the language.
+// The texts of the page. Each area keeps its own table, with both languages side by side, so that none can be forgotten, and
+// knows the shared words, too; plural forms follow the rules of the language.
 import { signal } from '@preact/signals'
+import { SHARED_WORDS } from './shared-words.ts'
 
 export const LANGUAGES = ['en', 'de', 'pseudo'] as const
 export type Language = (typeof LANGUAGES)[number]
@@ -18,9 +19,10 @@ const PLURALS = { en: new Intl.PluralRules('en'), de: new Intl.PluralRules('de')
 
 /** Makes the function that gives the texts of one table. Called in a component, it renders anew when the language changes. */
 export function words<Key extends string>(table: Readonly<Record<Key, Pair>>) {
-  return (key: Key, fields: Fields = {}): string => {
+  const all: Readonly<Record<Key | keyof typeof SHARED_WORDS, Pair>> = { ...SHARED_WORDS, ...table }
+  return (key: keyof typeof all, fields: Fields = {}): string => {
     const chosen = language.value
-    const phrase = table[key][chosen === 'de' ? 1 : 0]
+    const phrase = all[key][chosen === 'de' ? 1 : 0]
     const text = typeof phrase === 'string' ? phrase : phrase[form(fields['n'])]
     const filled = text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
       const value = fields[name]

@@ -3,10 +3,8 @@ import { useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { user } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { now } from '../../words/time.ts'
@@ -39,7 +37,6 @@ const t = words({
     'It stays open, and nobody is notified until then.',
     'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
   ],
-  snoozed: ['Snoozed', 'Zurückgestellt'],
   until: ['Until', 'Bis'],
   resolved: ['it is resolved', 'er geschlossen ist'],
   tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
@@ -62,7 +59,6 @@ const t = words({
   hour: ['1 hour', '1 Stunde'],
   hours: ['4 hours', '4 Stunden'],
   day: ['1 day', '1 Tag'],
-  cancel: ['Cancel', 'Abbrechen'],
   undone: ['{n} could not be changed: {reason}', '{n} davon konnten nicht geändert werden: {reason}'],
   undo: ['Acknowledged', 'Bestätigt'],
 })
@@ -120,22 +116,12 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
   })
   const name = t(action, { n })
   return (
-    <Dialog
+    <FormDialog
       title={name}
+      action={name}
+      write={write}
+      disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
       onClose={() => onClose(false)}
-      actions={
-        <>
-          <Button onClick={() => onClose(false)}>{t('cancel')}</Button>
-          <Button
-            kind="primary"
-            write={write}
-            disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
-            onClick={() => void write.run()}
-          >
-            {name}
-          </Button>
-        </>
-      }
     >
       <p>{t(`${action}Says`)}</p>
       {action === 'snooze' && (
@@ -157,8 +143,7 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
           onValue={setSnooze}
         />
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -1,4 +1,5 @@
 // One alert: what was wrong, since when, what was done about it, and by whom.
+
 import { useMemo, useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
@@ -9,9 +10,10 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { Age } from '../../parts/age.tsx'
-import { alertText } from '../../parts/alert-text.ts'
+import { alertText, mutedText } from '../../parts/alert-text.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { personText } from '../../parts/person-text.ts'
@@ -20,43 +22,33 @@ import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { stateWord } from '../../parts/state-words.ts'
+import { submits } from '../../parts/submits.ts'
 import { instant, now } from '../../words/time.ts'
-import { words } from '../../words/words.ts'
+import { number, words } from '../../words/words.ts'
 import { LastEntries } from '../device/overview/last-entries.tsx'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
 import { MomentChart, spanAround } from './moment-chart.tsx'
 import { PastAlerts } from './past-alerts.tsx'
 
 const t = words({
-  title: ['Alert', 'Alarm'],
-  device: ['Device', 'Gerät'],
-  rule: ['Rule', 'Regel'],
-  state: ['State', 'Zustand'],
-  value: ['Value', 'Wert'],
   threshold: ['Threshold', 'Schwelle'],
   began: ['Began', 'Begonnen'],
   fired: ['Fired', 'Ausgelöst'],
   resolved: ['Resolved', 'Geschlossen'],
-  because: ['Condition', 'Grund'],
   owner: ['Assigned to', 'In Arbeit bei'],
   acked: ['Acknowledged by', 'Bestätigt von'],
-  times: ['Times', 'Mal'],
   muted: ['Notifications muted', 'Nicht gemeldet'],
-  moves: ['History', 'Was geschah'],
   comments: ['Comments', 'Kommentare'],
   noComments: ['No comment yet.', 'Noch kein Kommentar.'],
   comment: ['Your comment', 'Ihr Kommentar'],
-  add: ['Add', 'Hinzufügen'],
   ack: ['Acknowledge', 'Bestätigen'],
   unack: ['Undo acknowledgement', 'Bestätigung zurücknehmen'],
-  snooze: ['Snooze', 'Zurückstellen'],
   unsnooze: ['End the snooze', 'Zurückstellen beenden'],
   snoozed: ['Snoozed until', 'Zurückgestellt bis'],
   role: [
     'Acting on alerts needs the role operator.',
     'Als Viewer können Sie nicht handeln; dazu braucht es die Rolle Operator.',
   ],
-  resolve: ['Resolve', 'Schließen'],
   assign: ['Assign to me', 'Übernehmen'],
   others: ['Same rule on other devices', 'Dieselbe Regel auf anderen Geräten'],
 })
@@ -88,7 +80,7 @@ export default function AlertView({ params }: { readonly params: Params }) {
   )
   return (
     <Page
-      title={data === undefined ? t('title') : plainText(data.rule_name)}
+      title={data === undefined ? t('alert') : plainText(data.rule_name)}
       mark={data !== undefined && <SeverityMark severity={data.severity} />}
       actions={
         mayAct && (
@@ -128,7 +120,7 @@ export default function AlertView({ params }: { readonly params: Params }) {
           <div class="stack">
             <Around alert={alert} />
             <div class="cards">
-              <Facts alert={alert} />
+              <AlertFacts alert={alert} />
               <Comments alert={alert} />
               <Moves alert={alert} />
               {alert.device_id !== null && <PastAlerts ruleId={alert.rule_id} deviceId={alert.device_id} />}
@@ -175,66 +167,39 @@ function Around({ alert }: { readonly alert: Alert }) {
   )
 }
 
-function Facts({ alert }: { readonly alert: Alert }) {
+function AlertFacts({ alert }: { readonly alert: Alert }) {
   const { device_id, rule_id, rule_name } = alert
   return (
     <section class="card">
       <p>{alertText(alert)}</p>
       {alert.description !== null && <p class="muted">{plainText(alert.description)}</p>}
-      <dl class="facts">
-        <dt>{t('state')}</dt>
-        <dd>{stateWord(alert.state)}</dd>
-        {device_id !== null && (
-          <>
-            <dt>{t('device')}</dt>
-            <dd>
-              <a href={pathOf('device', { device_id })}>{device_id}</a>
-            </dd>
-          </>
-        )}
-        <dt>{t('rule')}</dt>
-        <dd>
-          <a href={pathOf('rule', { rule_id })}>{plainText(rule_name)}</a>
-        </dd>
-        <dt>{alert.metric ?? t('value')}</dt>
-        <dd>{plainText(String(alert.value ?? '–'))}</dd>
-        <dt>{t('threshold')}</dt>
-        <dd>{plainText(String(alert.threshold ?? '–'))}</dd>
-        <dt>{t('began')}</dt>
-        <dd>
-          <Age at={alert.started_at} />
-        </dd>
-        <dt>{t('fired')}</dt>
-        <dd>
-          <Age at={alert.fired_at} />
-        </dd>
-        {alert.resolved_at !== null && (
-          <>
-            <dt>{t('resolved')}</dt>
-            <dd>
-              <Age at={alert.resolved_at} /> {alert.reason}
-            </dd>
-          </>
-        )}
-        {alert.snoozed_until !== null && (
-          <>
-            <dt>{t('snoozed')}</dt>
-            <dd>{instant(Date.parse(alert.snoozed_until))}</dd>
-          </>
-        )}
-        <dt>{t('times')}</dt>
-        <dd>{alert.count}</dd>
-        <dt>{t('acked')}</dt>
-        <dd>{alert.acknowledged_by === null ? '–' : personText(alert.acknowledged_by)}</dd>
-        <dt>{t('owner')}</dt>
-        <dd>{alert.assignee === null ? '–' : personText(alert.assignee)}</dd>
-        {alert.suppressed_by.length > 0 && (
-          <>
-            <dt>{t('muted')}</dt>
-            <dd>{alert.suppressed_by.join(', ')}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        rows={[
+          [t('state'), stateWord(alert.state)],
+          [
+            t('device'),
+            device_id === null ? undefined : <a href={pathOf('device', { device_id })}>{device_id}</a>,
+          ],
+          [t('rule'), <a href={pathOf('rule', { rule_id })}>{plainText(rule_name)}</a>],
+          [alert.metric ?? t('value'), plainText(String(alert.value ?? '–'))],
+          [t('threshold'), plainText(String(alert.threshold ?? '–'))],
+          [t('began'), <Age at={alert.started_at} />],
+          [t('fired'), <Age at={alert.fired_at} />],
+          [
+            t('resolved'),
+            alert.resolved_at === null ? undefined : (
+              <>
+                <Age at={alert.resolved_at} /> {alert.reason}
+              </>
+            ),
+          ],
+          [t('snoozed'), alert.snoozed_until === null ? undefined : instant(Date.parse(alert.snoozed_until))],
+          [t('times'), number(alert.count)],
+          [t('acked'), alert.acknowledged_by === null ? '–' : personText(alert.acknowledged_by)],
+          [t('owner'), alert.assignee === null ? '–' : personText(alert.assignee)],
+          [t('muted'), alert.suppressed_by.length === 0 ? undefined : mutedText(alert.suppressed_by)],
+        ]}
+      />
       <a href={pathOf('alerts', {}, { rule: rule_id })}>{t('others')}</a>
     </section>
   )
@@ -264,13 +229,12 @@ function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) 
       {may('commentAlert') && (
         <form
           class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSubmit={submits(() => {
             if (text.trim() !== '') void write.run()
-          }}
+          })}
         >
           <Field label={t('comment')} value={text} onValue={setText} maxLength={2000} />
-          {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+          <ProblemCard error={write.error.value} />
           <Button type="submit" write={write}>
             {t('add')}
           </Button>
@@ -283,7 +247,7 @@ function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) 
 function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
   return (
     <section class="card">
-      <h2>{t('moves')}</h2>
+      <h2>{t('history')}</h2>
       <ol class="stack">
         {timeline.map((move, index) => (
           // A move has no id of its own, and the list only grows at its beginning.

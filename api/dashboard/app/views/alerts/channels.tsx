@@ -10,8 +10,9 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -20,16 +21,9 @@ import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 import { Deliveries } from './deliveries.tsx'
 import { NewChannel } from './new-channel.tsx'
-import { AlertSections } from './sections.tsx'
 
 const t = words({
-  title: ['Channels', 'Kanäle'],
-  create: ['New channel', 'Neuer Kanal'],
-  name: ['Name', 'Name'],
   type: ['Type', 'Art'],
-  severity: ['Severities', 'Meldet'],
-  state: ['State', 'Zustand'],
-  actions: ['Actions', 'Aktionen'],
   test: ['Send test', 'Test senden'],
   sent: [
     '{name} accepted the test message in {ms} ms.',
@@ -40,7 +34,6 @@ const t = words({
     '{name} hat die Testnachricht nicht angenommen: {reason}',
   ],
   deliveries: ['Deliveries', 'Zustellungen'],
-  remove: ['Delete', 'Löschen'],
   readOnly: [
     'Creating, testing and deleting channels needs the role {role}.',
     'Kanäle anlegen, testen und löschen braucht die Rolle {role}.',
@@ -62,12 +55,11 @@ const ofValue = queryValue('of', text())
 export default function Channels() {
   const answer = useAnswer('listChannels', { query: { per_page: 200 } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Channel | undefined>(undefined)
   const isAdmin = may('createChannel')
   const columns: readonly Column<Channel>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('type'), cell: ({ type }) => type },
-    { name: t('severity'), cell: ({ severity }) => severity.join(', ') },
+    { name: t('severities'), cell: ({ severity }) => severity.join(', ') },
     {
       name: t('state'),
       cell: ({ state, last_error }) => (
@@ -81,56 +73,38 @@ export default function Channels() {
       ? [
           {
             name: t('actions'),
-            cell: (channel: Channel) => <Actions channel={channel} onRemove={() => setRemoving(channel)} />,
+            cell: (channel: Channel) => <Actions channel={channel} />,
           },
         ]
       : []),
   ]
   return (
     <Page
-      title={t('title')}
+      title={t('channels')}
       actions={
         isAdmin && (
           <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-            {t('create')}
+            {t('newChannel')}
           </Button>
         )
       }
     >
-      <AlertSections />
+      <AreaTabs of="alerting" />
       {!isAdmin && <p class="muted">{t('readOnly', { role: roleFor('createChannel') ?? '' })}</p>}
       <AnswerTable
         answer={answer}
         empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
-        caption={t('title')}
+        caption={t('channels')}
         columns={columns}
         idOf={({ channel_id }) => channel_id}
       />
       {isAdmin && ofValue.value !== '' && <Deliveries channelId={ofValue.value} />}
       {isNew && <NewChannel onClose={() => setNew(false)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('remove')}
-          onConfirm={async () => {
-            await fleet.deleteChannel({ channel_id: removing.channel_id })
-            refreshAnswers('listChannels')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }
 
-function Actions({
-  channel: { channel_id, name },
-  onRemove,
-}: {
-  readonly channel: Channel
-  readonly onRemove: () => void
-}) {
+function Actions({ channel: { channel_id, name } }: { readonly channel: Channel }) {
   const test = useWrite(async () => {
     try {
       const { delivered, latency_ms: ms, error } = await fleet.testChannel({ channel_id })
@@ -152,7 +126,17 @@ function Actions({
         {t('test')}
       </Button>
       <Button onClick={() => ofValue.set(channel_id)}>{t('deliveries')}</Button>
-      <Button icon="trash-2" label={t('remove')} onClick={onRemove} />
+      <ConfirmButton
+        icon="trash-2"
+        label={t('delete')}
+        action={t('delete')}
+        onConfirm={async () => {
+          await fleet.deleteChannel({ channel_id })
+          refreshAnswers('listChannels')
+        }}
+      >
+        <p>{t('removeSays', { name: plainText(name) })}</p>
+      </ConfirmButton>
     </span>
   )
 }

@@ -1,10 +1,13 @@
 // The fields of a condition. Those that join others have the fields of each.
+
 import type { Condition } from '../../../../../schemas/alert-condition.ts'
 import { COMPARISONS, DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
+import { given } from '../../address/given.ts'
 import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { conditionText } from './rule-words.ts'
 
@@ -24,12 +27,10 @@ const t = words({
   remove: ['Remove condition {n}', 'Bedingung {n} entfernen'],
   metric: ['Metric', 'Messwert'],
   op: ['Compared', 'Vergleich'],
-  value: ['Value', 'Wert'],
   clear: ['Clears at', 'Wieder gut bei'],
   perSec: ['Per second', 'Je Sekunde'],
   window: ['Over (seconds)', 'Über (Sekunden)'],
   silent: ['For (seconds)', 'Seit (Sekunden)'],
-  command: ['Command', 'Befehl'],
   anyCommand: ['Empty: any command', 'Leer: jeder Befehl'],
   of: ['Of', 'Von'],
   device: ['one device', 'einem Gerät'],
@@ -138,6 +139,13 @@ function Joined({
 
 function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsProps) {
   if (!('kind' in condition)) return null
+  /** What is written in the field of this name becomes a condition by `change`. */
+  const bound = (name: string, value: unknown, change: (text: string) => Condition) => ({
+    value: String(value ?? ''),
+    onValue: (text: string) => onCondition(change(text)),
+    error,
+    pointer: `${pointer}/${name}`,
+  })
   switch (condition.kind) {
     case 'threshold':
       return (
@@ -146,10 +154,7 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
             label={t('metric')}
             required
             placeholder="battery.percent"
-            value={condition.metric}
-            onValue={(metric) => onCondition({ ...condition, metric })}
-            error={error}
-            pointer={`${pointer}/metric`}
+            {...bound('metric', condition.metric, (metric) => ({ ...condition, metric }))}
           />
           <SelectField
             label={t('op')}
@@ -160,22 +165,16 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
           <Field
             label={t('value')}
             required
-            value={String(condition.value)}
-            onValue={(value) => onCondition({ ...condition, value: numberOr(value) })}
-            error={error}
-            pointer={`${pointer}/value`}
+            {...bound('value', condition.value, (value) => ({ ...condition, value: numberOr(value) }))}
           />
           <Field
             label={t('clear')}
             type="number"
             step="any"
-            value={String(condition.clear_value ?? '')}
-            onValue={(value) => {
+            {...bound('clear_value', condition.clear_value, (value) => {
               const { clear_value: _, ...others } = condition
-              onCondition(value === '' ? others : { ...others, clear_value: Number(value) })
-            }}
-            error={error}
-            pointer={`${pointer}/clear_value`}
+              return value === '' ? others : { ...others, clear_value: Number(value) }
+            })}
           />
         </>
       )
@@ -184,50 +183,29 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
         <>
           <Field
             label={t('metric')}
-            value={condition.metric ?? ''}
-            onValue={(metric) =>
-              onCondition({
-                kind: 'absence',
-                for_sec: condition.for_sec,
-                ...(metric === '' ? {} : { metric }),
-              })
-            }
+            {...bound('metric', condition.metric, (metric) => ({
+              kind: 'absence',
+              for_sec: condition.for_sec,
+              ...given({ metric }),
+            }))}
           />
           <Field
             label={t('silent')}
             type="number"
             min={1}
             required
-            value={String(condition.for_sec)}
-            onValue={(value) => onCondition({ ...condition, for_sec: Number(value) })}
+            {...bound('for_sec', condition.for_sec, (value) => ({ ...condition, for_sec: Number(value) }))}
           />
         </>
       )
     case 'state':
       return (
-        <fieldset class="chips">
-          <legend>{t('state')}</legend>
-          {DEVICE_STATUSES.map((status) => {
-            const chosen = condition.in ?? []
-            const isOn = chosen.includes(status)
-            return (
-              <button
-                key={status}
-                type="button"
-                class="chip chip-choice"
-                aria-pressed={isOn}
-                onClick={() =>
-                  onCondition({
-                    ...condition,
-                    in: isOn ? chosen.filter((other) => other !== status) : [...chosen, status],
-                  })
-                }
-              >
-                {statusWord(status)}
-              </button>
-            )
-          })}
-        </fieldset>
+        <ChoiceChips
+          isField
+          label={t('state')}
+          options={DEVICE_STATUSES.map((status) => [status, stateWord(status)] as const)}
+          value={{ value: condition.in ?? [], set: (chosen) => onCondition({ ...condition, in: chosen }) }}
+        />
       )
     case 'rate':
       return (
@@ -235,22 +213,22 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
           <Field
             label={t('metric')}
             required
-            value={condition.metric}
-            onValue={(metric) => onCondition({ ...condition, metric })}
+            {...bound('metric', condition.metric, (metric) => ({ ...condition, metric }))}
           />
           <Field
             label={t('perSec')}
             type="number"
             step="any"
-            value={String(condition.per_sec)}
-            onValue={(value) => onCondition({ ...condition, per_sec: Number(value) })}
+            {...bound('per_sec', condition.per_sec, (value) => ({ ...condition, per_sec: Number(value) }))}
           />
           <Field
             label={t('window')}
             type="number"
             min={1}
-            value={String(condition.window_sec)}
-            onValue={(value) => onCondition({ ...condition, window_sec: Number(value) })}
+            {...bound('window_sec', condition.window_sec, (value) => ({
+              ...condition,
+              window_sec: Number(value),
+            }))}
           />
         </>
       )
@@ -259,10 +237,10 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
         <Field
           label={t('command')}
           hint={t('anyCommand')}
-          value={condition.command ?? ''}
-          onValue={(command) =>
-            onCondition({ kind: 'command_failed', ...(command === '' ? {} : { command }) })
-          }
+          {...bound('command', condition.command, (command) => ({
+            kind: 'command_failed',
+            ...given({ command }),
+          }))}
         />
       )
     case 'deployment_failed':

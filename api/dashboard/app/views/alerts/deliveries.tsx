@@ -13,10 +13,8 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Deliveries', 'Was gesendet wurde'],
   event: ['About', 'Anlass'],
-  state: ['State', 'Zustand'],
   tries: ['Attempts', 'Versuche'],
   last: ['Last answer', 'Letzte Antwort'],
-  at: ['When', 'Wann'],
   again: ['Send again', 'Noch einmal senden'],
   none: ['No deliveries yet.', 'Noch wurde nichts gesendet.'],
   failed: ['It could not be sent again: {reason}', 'Es konnte nicht erneut gesendet werden: {reason}'],
@@ -49,7 +47,7 @@ export function Deliveries({ channelId }: { readonly channelId: string }) {
       name: t('last'),
       cell: ({ attempts }) => attempts.at(-1)?.error_code ?? attempts.at(-1)?.status_code ?? '–',
     },
-    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('when'), cell: ({ created_at }) => <Age at={created_at} /> },
     {
       name: t('again'),
       cell: (delivery) => (

@@ -23,15 +23,21 @@ export function FirstRules() {
   return (
     <>
       <p>{t('none')}</p>
-      <ul class="row">
-        {READY_RULES.map(({ id, name }) => (
-          <li key={id}>
-            <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
-              {name()}
-            </a>
-          </li>
-        ))}
-      </ul>
+      <ReadyRules />
     </>
+  )
+}
+
+export function ReadyRules() {
+  return (
+    <ul class="row">
+      {READY_RULES.map(({ id, name }) => (
+        <li key={id}>
+          <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
+            {name()}
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }

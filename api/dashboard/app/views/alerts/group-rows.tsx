@@ -11,16 +11,11 @@ import { type AlertGroup, type Grouping, groupAlerts } from './alert-groups.ts'
 const t = words({
   groups: ['Groups of alerts', 'Gruppen von Alarmen'],
   severity: ['Severity', 'Schlimmster'],
-  what: ['What', 'Was'],
-  alerts: ['Alerts', 'Alarme'],
-  devices: ['Devices', 'Geräte'],
   first: ['First', 'Der erste'],
   rules: [
     { one: '{n} rule', other: '{n} rules' },
     { one: '{n} Regel', other: '{n} Regeln' },
   ],
-  fleet: ['the whole fleet', 'die ganze Flotte'],
-  noGroup: ['without a group', 'ohne Gruppe'],
   bounded: [
     'The first {n} of {total} alerts are grouped.',
     'Die ersten {n} von {total} Alarmen sind gruppiert.',
@@ -82,7 +77,7 @@ function GroupName({ group, by, state }: GroupNameProps) {
   const { key, ruleNames, alerts } = group
   const [ruleName = ''] = ruleNames
   const rules = ruleNames.length === 1 ? plainText(ruleName) : t('rules', { n: ruleNames.length })
-  const places = [...new Set(alerts.map(({ group: name }) => name ?? t('noGroup')))]
+  const places = [...new Set(alerts.map(({ group: name }) => name ?? t('withoutGroup')))]
   const query = {
     storm: { storm: key },
     rule: { rule: key },
@@ -92,8 +87,8 @@ function GroupName({ group, by, state }: GroupNameProps) {
   const name = {
     storm: rules,
     rule: rules,
-    group: key === '' ? t('noGroup') : plainText(key),
-    device: key === '' ? t('fleet') : plainText(key),
+    group: key === '' ? t('withoutGroup') : plainText(key),
+    device: key === '' ? t('wholeFleet') : plainText(key),
   }[by]
   const more =
     by === 'group' || by === 'device' ? rules : places.slice(0, PLACES_MAX).map(plainText).join(', ')

@@ -2,7 +2,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { Age } from '../../parts/age.tsx'
-import { alertText } from '../../parts/alert-text.ts'
+import { alertText, mutedText } from '../../parts/alert-text.ts'
 import type { Column, Selection } from '../../parts/data-table.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -11,16 +11,11 @@ import { words } from '../../words/words.ts'
 import type { InboxRow } from './alert-groups.ts'
 
 const t = words({
-  severity: ['Severity', 'Schwere'],
-  alert: ['Alert', 'Alarm'],
-  device: ['Device', 'Gerät'],
   devices: [
     { one: '{n} device', other: '{n} devices' },
     { one: '{n} Gerät', other: '{n} Geräte' },
   ],
-  group: ['Group', 'Gruppe'],
   since: ['Fired', 'Ausgelöst'],
-  count: ['Times', 'Mal'],
   owner: ['Assigned to', 'In Arbeit'],
   nobody: ['unassigned', 'niemand'],
   muted: ['not notified: {by}', 'nicht gemeldet: {by}'],
@@ -56,7 +51,7 @@ export const inboxColumns = (state: string | undefined): readonly Column<Row>[] 
     ),
   },
   {
-    name: t('count'),
+    name: t('times'),
     isNumber: true,
     cell: (row) => alertsOf(row).reduce((sum, { count }) => sum + count, 0),
   },
@@ -115,7 +110,7 @@ function AlertName({ alert }: { readonly alert: Alert }) {
       {alert_id === null ? rule_name : <a href={pathOf('alert', { alert_id })}>{plainText(rule_name)}</a>}
       <span class="table-more">{alertText(alert)}</span>
       {suppressed_by.length > 0 && (
-        <span class="table-more">{t('muted', { by: suppressed_by.join(', ') })}</span>
+        <span class="table-more">{t('muted', { by: mutedText(suppressed_by) })}</span>
       )}
     </>
   )

@@ -1,6 +1,8 @@
 // The inbox: what fires, worst first, and what a person does about it.
+
 import { useState } from 'preact/hooks'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -9,6 +11,7 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -17,8 +20,8 @@ import { FilterChips, NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { stateWord } from '../../parts/state-words.ts'
 import { clockTime } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
@@ -26,16 +29,11 @@ import { foldStorms, GROUPINGS } from './alert-groups.ts'
 import { FirstRules } from './first-rules.tsx'
 import { GroupRows } from './group-rows.tsx'
 import { type Alert, inboxColumns, rowId, rowSelection } from './inbox-rows.tsx'
-import { AlertSections } from './sections.tsx'
 import { StateTabs } from './state-tabs.tsx'
 
 const t = words({
   title: ['Alerts', 'Alarme'],
-  severity: ['Severity', 'Schwere'],
-  group: ['Group', 'Gruppe'],
   ack: ['Acknowledge', 'Bestätigen'],
-  snooze: ['Snooze', 'Zurückstellen'],
-  resolve: ['Resolve', 'Schließen'],
   assign: ['Assign to me', 'Übernehmen'],
   say: ['Comment', 'Kommentieren'],
   chosen: [
@@ -96,16 +94,19 @@ export default function Inbox() {
   const device = deviceValue.value
   const storm = stormValue.value
   const by = byValue.value
+  const filters = given({
+    severity: severity.join(','),
+    group,
+    rule_id: rule,
+    device_id: device,
+    group_key: storm,
+  })
   const answer = useAnswer('listAlerts', {
     query: {
       ...queryOf(state),
       ...(by === 'none' ? { page: pageValue.value } : { per_page: GROUPED_MAX }),
       sort: state === 'resolved' ? 'fired_at:desc' : 'severity:desc',
-      ...(severity.length === 0 ? {} : { severity: severity.join(',') }),
-      ...(group === '' ? {} : { group }),
-      ...(rule === '' ? {} : { rule_id: rule }),
-      ...(device === '' ? {} : { device_id: device }),
-      ...(storm === '' ? {} : { group_key: storm }),
+      ...filters,
     },
   })
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
@@ -120,32 +121,30 @@ export default function Inbox() {
     { keys: 'h', says: t('snooze'), run: () => act('snooze') },
     { keys: 'r', says: t('resolve'), run: () => act('resolve') },
   ])
-  const isFiltered = severity.length > 0 || group !== '' || rule !== '' || device !== '' || storm !== ''
   const alerts = answer.data?.data ?? []
   // What is over is looked through one by one.
   const rows = storm === '' && state !== 'resolved' ? foldStorms(alerts) : alerts.map(alone)
   const selection =
     canAct && state !== 'resolved' && state !== 'pending' ? { ids: chosen, onChange: setChosen } : undefined
-  const empty = isFiltered ? (
-    <NoneFits title={t('none')} names={['severity', 'group']} />
-  ) : (
-    <Empty title={t('calm')}>
-      <p>{t('calmMore')}</p>
-      <a href={pathOf('rules')}>{t('rules')}</a>
-      <FirstRules />
-    </Empty>
-  )
+  const empty =
+    Object.keys(filters).length > 0 ? (
+      <NoneFits title={t('none')} names={['severity', 'group']} />
+    ) : (
+      <Empty title={t('calm')}>
+        <p>{t('calmMore')}</p>
+        <a href={pathOf('rules')}>{t('rules')}</a>
+        <FirstRules />
+      </Empty>
+    )
   return (
     <Page title={t('title')}>
-      <AlertSections />
+      <AreaTabs of="alerting" />
       <MissingSince />
       <StateTabs states={STATES} current={state} />
       <div class="filters">
         <ChoiceChips
           label={t('severity')}
-          options={(['critical', 'warning', 'info'] as const).map(
-            (word) => [word, severityWord(word)] as const,
-          )}
+          options={(['critical', 'warning', 'info'] as const).map((word) => [word, stateWord(word)] as const)}
           value={severityValue}
         />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />

@@ -1,31 +1,29 @@
 import { useState } from 'preact/hooks'
 import type { NewChannelBody } from '../../../../../schemas/alert-channel.ts'
 import { ALERT_SEVERITIES, CHANNEL_TYPES, type ChannelType } from '../../../../../schemas/vocabulary.ts'
+import { listed } from '../../address/listed.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
-import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field, fieldError } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { JsonField } from '../../parts/json-field.tsx'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { severityWord } from '../../parts/severity-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { PLACEHOLDERS, withPlaceholder } from './template-draft.ts'
 
 const t = words({
-  title: ['New channel', 'Neuer Kanal'],
   type: ['Type', 'Art'],
   chat_webhook: ['chat (Slack, Teams, Mattermost, Discord …)', 'Chat (Slack, Teams, Mattermost, Discord …)'],
   webhook: ['webhook', 'Webhook'],
   email: ['e-mail', 'E-Mail'],
-  name: ['Name', 'Name'],
   webhookUrl: ['Webhook URL of the chat', 'Adresse, die der Chat Ihnen gab'],
   url: ['Address', 'Adresse'],
   to: ['Recipients, separated by commas', 'Empfänger, durch Kommas getrennt'],
-  severity: ['Severities', 'Meldet'],
   isDefault: ['Default for rules without a channel', 'Für alle Regeln verwenden, die keinen Kanal nennen'],
   template: ['Custom body', 'Eigener Inhalt'],
   templateBody: ['Body (JSON); empty for the default', 'Inhalt (JSON); leer: der übliche'],
@@ -35,7 +33,6 @@ const t = words({
   ],
   placeholders: ['Placeholders', 'Platzhalter'],
   create: ['Create', 'Anlegen'],
-  done: ['Done', 'Fertig'],
   secret: [
     'Receivers verify signatures with this secret. It is shown only once.',
     'Empfänger prüfen unsere Signatur mit diesem Geheimnis. Es wird nur jetzt gezeigt.',
@@ -71,22 +68,17 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
   })
   if (secret !== undefined)
     return (
-      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('secret')}</p>
-        <CopyField isSecret label={t('secretName')} text={secret} />
-      </Dialog>
+      <SecretDialog
+        title={name}
+        says={t('secret')}
+        label={t('secretName')}
+        secret={secret}
+        onClose={onClose}
+      />
     )
   const label = type === 'chat_webhook' ? t('webhookUrl') : type === 'webhook' ? t('url') : t('to')
   return (
-    <Dialog
-      title={t('title')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('create')}
-        </Button>
-      }
-    >
+    <FormDialog title={t('newChannel')} action={t('create')} write={write} onClose={onClose}>
       <SelectField
         label={t('type')}
         options={CHANNEL_TYPES.map((word) => [word, t(word)] as const)}
@@ -128,46 +120,21 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
           />
         </details>
       )}
-      <fieldset class="chips">
-        <legend>{t('severity')}</legend>
-        {ALERT_SEVERITIES.map((word) => (
-          <button
-            key={word}
-            type="button"
-            class="chip chip-choice"
-            aria-pressed={severity.includes(word)}
-            onClick={() =>
-              setSeverity(
-                severity.includes(word) ? severity.filter((other) => other !== word) : [...severity, word],
-              )
-            }
-          >
-            {severityWord(word)}
-          </button>
-        ))}
-      </fieldset>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isDefault}
-          onChange={({ currentTarget }) => setDefault(currentTarget.checked)}
-        />
-        {t('isDefault')}
-      </label>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+      <ChoiceChips
+        isField
+        label={t('severity')}
+        options={ALERT_SEVERITIES.map((word) => [word, stateWord(word)] as const)}
+        value={{ value: severity, set: setSeverity }}
+      />
+      <CheckField label={t('isDefault')} isOn={isDefault} onValue={setDefault} />
+    </FormDialog>
   )
 }
 
 function addressOf(type: ChannelType, address: string): Partial<NewChannelBody> {
   if (type === 'chat_webhook') return { webhook_url: address }
   if (type === 'webhook') return { url: address }
-  return {
-    to: address
-      .split(',')
-      .map((one) => one.trim())
-      .filter(Boolean),
-  }
+  return { to: listed(address) }
 }
 
 function templateOf(type: ChannelType, template: string): Partial<NewChannelBody> {

@@ -3,16 +3,11 @@ import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
 import { ALERT_SEVERITIES } from '../../../../../schemas/vocabulary.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { severityWord } from '../../parts/severity-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { ConditionFields } from './condition-fields.tsx'
 
 const t = words({
-  name: ['Name', 'Name'],
-  severity: ['Severity', 'Schwere'],
-  where: ['Devices', 'Geräte'],
-  which: ['Which', 'Welche'],
-  all: ['all', 'alle'],
   group: ['a group', 'eine Gruppe'],
   tag: ['a tag', 'ein Tag'],
   type: ['a type', 'ein Typ'],
@@ -50,12 +45,12 @@ export function RuleForm({ rule, onRule, error }: RuleFormProps) {
         />
         <SelectField
           label={t('severity')}
-          options={ALERT_SEVERITIES.map((word) => [word, severityWord(word)] as const)}
+          options={ALERT_SEVERITIES.map((word) => [word, stateWord(word)] as const)}
           value={rule.severity ?? 'warning'}
           onValue={(severity) => set({ severity })}
         />
         <SelectField
-          label={t('where')}
+          label={t('devices')}
           options={[
             ...TARGETS.map((word) => [word, t(word)] as const),
             ...(targetType === undefined ? [['other', target.type] as const] : []),

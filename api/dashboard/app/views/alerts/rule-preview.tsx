@@ -52,7 +52,6 @@ const t = words({
     'Die Regel wurde seither geändert; erproben Sie sie noch einmal.',
   ],
   caption: ['What would have fired', 'Was ausgelöst hätte'],
-  device: ['Device', 'Gerät'],
   at: ['Fired', 'Ausgelöst'],
   lasted: ['Lasted', 'Dauer'],
   open: ['ongoing', 'noch so'],
@@ -112,7 +111,7 @@ export function RulePreview({ rule }: RulePreviewProps) {
           {t('run')}
         </Button>
       </div>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <div role="status">
         {isOutdated && <p class="severity-warning">{t('outdated')}</p>}
         {tried !== undefined && <Summary result={tried.result} />}

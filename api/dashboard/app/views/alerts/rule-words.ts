@@ -8,13 +8,13 @@ const t = words({
   offline: ['Offline for 5 minutes', 'Seit 5 Minuten offline'],
   battery: ['Battery below 10 %', 'Batterie unter 10 %'],
   command: ['A command failed', 'Ein Befehl schlug fehl'],
-  all: ['all devices', 'alle Geräte'],
   absence: ['no {what} for {time}', 'kein {what} seit {time}'],
   message: ['message', 'Lebenszeichen'],
   and: [' and ', ' und '],
   or: [' or ', ' oder '],
   not: ['not ({what})', 'nicht ({what})'],
   state: ['status is {what}', 'Status ist {what}'],
+  lasting: ['{what} for {time}', '{what} seit {time}'],
   range: ['{metric} outside of {min} … {max}', '{metric} außerhalb von {min} … {max}'],
 })
 
@@ -60,9 +60,10 @@ export const READY_RULES: readonly ReadyRule[] = [
   },
 ]
 
-export function targetText({ type, value }: RuleWishBody['target']): string {
-  if (type === 'all' || type === 'fleet') return t('all')
-  return `${type}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
+/** When a rule fires, in one line. */
+export function ruleText({ condition, for_sec = 0 }: Pick<RuleWishBody, 'condition' | 'for_sec'>): string {
+  const what = conditionText(condition)
+  return for_sec === 0 ? what : t('lasting', { what, time: duration(for_sec * 1000) })
 }
 
 /** The whole tree in one line. A kind that has no words of its own is shown as it is written. */

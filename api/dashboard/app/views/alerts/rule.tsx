@@ -10,20 +10,17 @@ import { useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { JsonField, parsed } from '../../parts/json-field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 import { RuleForm } from './rule-form.tsx'
 import { RulePreview } from './rule-preview.tsx'
 import { READY_RULES } from './rule-words.ts'
 
 const t = words({
-  create: ['New rule', 'Neue Regel'],
-  rule: ['Rule', 'Regel'],
-  save: ['Save', 'Speichern'],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'The rule {name} is deleted, and its open alerts are resolved.',
     'Die Regel {name} wird gelöscht, ihre offenen Alarme werden geschlossen.',
@@ -58,7 +55,7 @@ export default function Rule({ params }: { readonly params: Params }) {
   if (isNew) {
     const ready = READY_RULES.find(({ id }) => id === fromValue.value)
     return (
-      <Page title={t('create')}>
+      <Page title={t('newRule')}>
         <Editor rule={ready?.rule ?? BLANK} />
       </Page>
     )
@@ -94,7 +91,6 @@ interface EditorProps {
 function Editor({ rule, saved }: EditorProps) {
   const [draft, setDraft] = useState<RuleWishBody>(rule)
   const [json, setJson] = useState<string | undefined>(undefined)
-  const [isRemoving, setRemoving] = useState(false)
   const canWrite = may('createAlertRule')
   useEffect(() => setDraft(rule), [saved?.etag])
   const write = useWrite(async () => {
@@ -119,10 +115,9 @@ function Editor({ rule, saved }: EditorProps) {
     <div class="stack">
       <form
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={submits(() => {
           if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
-        }}
+        })}
       >
         {!canWrite && <p class="muted">{t('readOnly')}</p>}
         {json === undefined ? (
@@ -130,7 +125,7 @@ function Editor({ rule, saved }: EditorProps) {
         ) : (
           <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
         )}
-        {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+        <ProblemCard error={write.error.value} />
         <div class="row">
           {canWrite && (
             <Button kind="primary" type="submit" icon="save" write={write}>
@@ -143,24 +138,20 @@ function Editor({ rule, saved }: EditorProps) {
             <Button onClick={toForm}>{t('asForm')}</Button>
           )}
           {canWrite && saved !== undefined && (
-            <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
-              {t('remove')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="trash-2"
+              action={t('delete')}
+              onConfirm={async () => {
+                await fleet.deleteAlertRule({ rule_id: saved.id })
+                refreshAnswers('listAlertRules')
+                navigate(pathOf('rules'))
+              }}
+            >
+              <p>{t('removeSays', { name: rule.name })}</p>
+            </ConfirmButton>
           )}
         </div>
-        {isRemoving && saved !== undefined && (
-          <ConfirmAction
-            action={t('remove')}
-            onConfirm={async () => {
-              await fleet.deleteAlertRule({ rule_id: saved.id })
-              refreshAnswers('listAlertRules')
-              navigate(pathOf('rules'))
-            }}
-            onClose={() => setRemoving(false)}
-          >
-            <p>{t('removeSays', { name: rule.name })}</p>
-          </ConfirmAction>
-        )}
       </form>
       {may('testAlertRule') && <RulePreview rule={written} />}
     </div>

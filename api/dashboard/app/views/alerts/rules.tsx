@@ -9,6 +9,7 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -16,20 +17,16 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
-import { conditionText, READY_RULES, targetText } from './rule-words.ts'
-import { AlertSections } from './sections.tsx'
+import { ReadyRules } from './first-rules.tsx'
+import { ruleText } from './rule-words.ts'
 
 const t = words({
   title: ['Alert rules', 'Alarmregeln'],
-  create: ['New rule', 'Neue Regel'],
-  name: ['Name', 'Name'],
-  severity: ['Severity', 'Schwere'],
   condition: ['When', 'Wenn'],
-  target: ['Where', 'Wo'],
-  state: ['Now', 'Jetzt'],
-  enabled: ['On', 'An'],
+  enabled: ['Enabled', 'Eingeschaltet'],
   on: ['on', 'an'],
   off: ['off', 'aus'],
   switchOff: ['Switch off {name}', '{name} ausschalten'],
@@ -57,10 +54,10 @@ export default function Rules() {
       cell: ({ rule_id, name }) => <a href={pathOf('rule', { rule_id })}>{plainText(name)}</a>,
     },
     { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
-    { name: t('condition'), cell: ({ condition }) => plainText(conditionText(condition)) },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('condition'), cell: (rule) => plainText(ruleText(rule)) },
+    { name: t('where'), cell: ({ target }) => targetText(target) },
     {
-      name: t('state'),
+      name: t('now'),
       cell: ({ state }) => (state.firing > 0 ? t('firing', { n: state.firing }) : t('quiet')),
     },
     { name: t('enabled'), cell: (rule) => <Switch rule={rule} isAllowed={canWrite} /> },
@@ -71,12 +68,12 @@ export default function Rules() {
       actions={
         canWrite && (
           <Button kind="primary" icon="plus" onClick={() => navigate(pathOf('rule', { rule_id: 'new' }))}>
-            {t('create')}
+            {t('newRule')}
           </Button>
         )
       }
     >
-      <AlertSections />
+      <AreaTabs of="alerting" />
       <AnswerTable
         answer={answer}
         empty={
@@ -84,15 +81,7 @@ export default function Rules() {
             {canWrite && (
               <>
                 <p>{t('emptyMore')}</p>
-                <ul class="row">
-                  {READY_RULES.map(({ id, name }) => (
-                    <li key={id}>
-                      <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
-                        {name()}
-                      </a>
-                    </li>
-                  ))}
-                </ul>
+                <ReadyRules />
               </>
             )}
           </Empty>

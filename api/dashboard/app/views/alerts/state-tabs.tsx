@@ -4,10 +4,8 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { number, words } from '../../words/words.ts'
 
 const t = words({
-  states: ['State', 'Zustand'],
   firing: ['Firing', 'Offen'],
   acknowledged: ['Acknowledged', 'Bestätigt'],
-  snoozed: ['Snoozed', 'Zurückgestellt'],
   pending: ['Pending', 'Bald'],
   resolved: ['Resolved', 'Geschlossen'],
 })
@@ -27,7 +25,7 @@ export function StateTabs<State extends 'firing' | 'acknowledged' | 'snoozed' | 
   }
   return (
     <Tabs
-      label={t('states')}
+      label={t('state')}
       tabs={states.map((state) => {
         const n = state === 'pending' ? sums.pending : undefined
         return {

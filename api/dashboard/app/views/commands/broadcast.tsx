@@ -1,5 +1,5 @@
 // One command to many: what came of it, device by device.
-import { useState } from 'preact/hooks'
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { words as wordList } from '../../address/codecs.ts'
@@ -15,8 +15,9 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
@@ -25,24 +26,18 @@ import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
-import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
+import { sharesOf } from './command-shares.ts'
 
 const t = words({
   title: ['Broadcast', 'Befehl an viele'],
-  result: ['Result', 'Ergebnis'],
-  target: ['Devices', 'Geräte'],
   total: ['Targeted', 'Gemeint'],
   accepted: ['Accepted', 'Angenommen'],
   by: ['Sent by', 'Gesendet von'],
-  at: ['Sent', 'Gesendet'],
   data: ['Parameters', 'Parameter'],
   skipped: ['Skipped', 'Ausgelassen'],
-  device: ['Device', 'Gerät'],
-  status: ['Status', 'Status'],
-  last: ['Last step', 'Letzter Schritt'],
-  answer: ['Answer', 'Antwort'],
   cancel: ['Cancel open commands', 'Offene abbrechen'],
   cancelSays: [
     '{n} commands are not finished. A device may still carry out those that it has received.',
@@ -67,7 +62,6 @@ const UNDONE = ['failed', 'rejected', 'expired']
 export default function Broadcast({ params }: { readonly params: Params }) {
   const broadcast_id = params['broadcast_id'] ?? ''
   const answer = useAnswer('getBroadcast', { broadcast_id, query: { per_page: 1 } }, { everyMs: 5000 })
-  const [isCancelling, setCancelling] = useState(false)
   useLiveAnswers({ channel: 'commands' }, ['getBroadcast', 'listBroadcastDevices'])
   const { data } = answer
   const counts: Readonly<Record<string, number>> = data?.counts ?? {}
@@ -87,7 +81,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
   return (
     <Page
       title={data === undefined ? t('title') : plainText(data.command)}
-      mark={data !== undefined && <strong>{commandStatusWord(data.status)}</strong>}
+      mark={data !== undefined && <strong>{stateWord(data.status)}</strong>}
       actions={
         <>
           {undone > 0 && may('broadcastCommand') && (
@@ -96,64 +90,59 @@ export default function Broadcast({ params }: { readonly params: Params }) {
             </Button>
           )}
           {open > 0 && may('cancelBroadcast') && (
-            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
-              {t('cancel')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="x"
+              action={t('cancel')}
+              onConfirm={async () => {
+                await fleet.cancelBroadcast({ broadcast_id })
+                refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
+              }}
+            >
+              <p>{t('cancelSays', { n: open })}</p>
+            </ConfirmButton>
           )}
         </>
       }
     >
-      {again.error.value !== undefined && <ProblemCard error={again.error.value} />}
-      <AnswerArea answer={answer}>
-        {(broadcast) => (
-          <div class="stack">
-            <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
-            <section class="card">
-              <dl class="facts">
-                <dt>{t('target')}</dt>
-                <dd>{plainText(targetText(broadcast.target))}</dd>
-                <dt>{t('total')}</dt>
-                <dd>{number(broadcast.total)}</dd>
-                <dt>{t('accepted')}</dt>
-                <dd>{number(broadcast.accepted)}</dd>
-                <dt>{t('by')}</dt>
-                <dd>{personText(broadcast.created_by)}</dd>
-                <dt>{t('at')}</dt>
-                <dd>
-                  <Age at={broadcast.created_at} />
-                </dd>
-                <dt>{t('data')}</dt>
-                <dd>
-                  <code>{plainText(JSON.stringify(broadcast.data))}</code>
-                </dd>
-                {broadcast.skipped.length > 0 && (
-                  <>
-                    <dt>{t('skipped')}</dt>
-                    <dd>
-                      {broadcast.skipped
-                        .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
-                        .join(', ')}
-                    </dd>
-                  </>
-                )}
-              </dl>
-            </section>
-          </div>
-        )}
-      </AnswerArea>
-      <Devices broadcastId={broadcast_id} />
-      {isCancelling && (
-        <ConfirmAction
-          action={t('cancel')}
-          onConfirm={async () => {
-            await fleet.cancelBroadcast({ broadcast_id })
-            refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
-          }}
-          onClose={() => setCancelling(false)}
-        >
-          <p>{t('cancelSays', { n: open })}</p>
-        </ConfirmAction>
-      )}
+      <ProblemCard error={again.error.value} />
+      <div class="stack">
+        <AnswerArea answer={answer}>
+          {(broadcast) => (
+            <div class="stack">
+              <StackedBar label={t('result')} shares={sharesOf(broadcast.counts)} />
+              <section class="card">
+                <Facts
+                  rows={[
+                    [t('devices'), targetText(broadcast.target)],
+                    [t('total'), number(broadcast.total)],
+                    [t('accepted'), number(broadcast.accepted)],
+                    [
+                      t('skipped'),
+                      broadcast.skipped.length === 0
+                        ? undefined
+                        : broadcast.skipped
+                            .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
+                            .join(', '),
+                    ],
+                    [t('by'), personText(broadcast.created_by)],
+                    [t('sent'), <Age at={broadcast.created_at} />],
+                    [
+                      t('data'),
+                      Object.keys(broadcast.data).length === 0 ? (
+                        '–'
+                      ) : (
+                        <code>{plainText(JSON.stringify(broadcast.data))}</code>
+                      ),
+                    ],
+                  ]}
+                />
+              </section>
+            </div>
+          )}
+        </AnswerArea>
+        <Devices broadcastId={broadcast_id} />
+      </div>
     </Page>
   )
 }
@@ -164,9 +153,9 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
   const answer = useAnswer('listBroadcastDevices', { broadcast_id, query })
   const columns: readonly Column<Row>[] = [
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
-    { name: t('status'), cell: ({ status: word }) => commandStatusWord(word) },
+    { name: t('status'), cell: ({ status: word }) => stateWord(word) },
     {
-      name: t('last'),
+      name: t('lastStep'),
       cell: ({ completed_at, acked_at, delivered_at, created_at }) => (
         <Age at={completed_at ?? acked_at ?? delivered_at ?? created_at} />
       ),
@@ -175,7 +164,9 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
       name: t('answer'),
       cell: ({ error, result }) =>
         error === null ? (
-          result === null ? null : (
+          result === null ? (
+            '–'
+          ) : (
             <code>{plainText(JSON.stringify(result)).slice(0, 200)}</code>
           )
         ) : (
@@ -190,14 +181,14 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
       <div class="filters">
         <ChoiceChips
           label={t('status')}
-          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          options={COMMAND_STATUSES.map((word) => [word, stateWord(word)] as const)}
           value={statusValue}
         />
       </div>
       <AnswerTable
         answer={answer}
         empty={<NoneFits title={t('none')} names={['status']} />}
-        caption={t('target')}
+        caption={t('devices')}
         columns={columns}
         idOf={({ command_id }) => command_id}
       />

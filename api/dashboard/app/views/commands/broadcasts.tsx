@@ -1,33 +1,27 @@
 // Commands that went to many devices at once, the newest first.
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { number, words } from '../../words/words.ts'
-import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
-import { CommandSections } from './sections.tsx'
+import { sharesOf } from './command-shares.ts'
 
 const t = words({
   title: ['Broadcasts', 'Befehle an viele'],
-  send: ['New broadcast', 'An viele senden'],
-  command: ['Command', 'Befehl'],
-  target: ['Devices', 'Geräte'],
-  status: ['Status', 'Status'],
-  result: ['Result', 'Ergebnis'],
   total: ['Total', 'Gesamt'],
-  at: ['Sent', 'Gesendet'],
   empty: ['No broadcasts yet', 'Noch ging kein Befehl an viele Geräte'],
   emptyMore: [
     'Choose a group or a tag, preview the recipients, and send.',
@@ -38,16 +32,6 @@ const t = words({
 type Broadcast = ReplyOf<Operations['listBroadcasts']>['data'][number]
 
 export default function Broadcasts() {
-  if (!may('listBroadcasts'))
-    return (
-      <Page title={t('title')}>
-        <RoleNeeded operation="listBroadcasts" />
-      </Page>
-    )
-  return <Allowed />
-}
-
-function Allowed() {
   const answer = useAnswer('listBroadcasts', { query: { page: pageValue.value } })
   useLiveAnswers({ channel: 'commands' }, ['listBroadcasts'])
   const columns: readonly Column<Broadcast>[] = [
@@ -57,22 +41,23 @@ function Allowed() {
         <a href={pathOf('broadcast', { broadcast_id })}>{plainText(command)}</a>
       ),
     },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => targetText(target) },
     { name: t('total'), isNumber: true, cell: ({ total }) => number(total) },
-    { name: t('status'), cell: ({ status }) => commandStatusWord(status) },
+    { name: t('status'), cell: ({ status }) => stateWord(status) },
     { name: t('result'), cell: ({ counts }) => <StackedBar label={t('result')} shares={sharesOf(counts)} /> },
-    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('sent'), cell: ({ created_at }) => <Age at={created_at} /> },
   ]
   return (
     <Page
       title={t('title')}
+      needs="listBroadcasts"
       actions={
         <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
-          {t('send')}
+          {t('newBroadcast')}
         </Button>
       }
     >
-      <CommandSections />
+      <AreaTabs of="commands" />
       <AnswerTable
         answer={answer}
         empty={<Empty title={t('empty')} hint={t('emptyMore')} />}

@@ -1,13 +1,16 @@
 // Commands of all devices, newest first.
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -19,22 +22,11 @@ import { Page } from '../../parts/page.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
-import { commandStatusWord } from './command-words.ts'
-import { CommandSections } from './sections.tsx'
 
 const t = words({
-  title: ['Commands', 'Befehle'],
-  send: ['New broadcast', 'An viele senden'],
-  refresh: ['Refresh', 'Erneuern'],
-  status: ['Status', 'Status'],
-  command: ['Command', 'Befehl'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
-  at: ['Sent', 'Gesendet'],
-  by: ['By', 'Von'],
-  answer: ['Answer', 'Antwort'],
   late: ['late', 'zu spät'],
   none: ['No commands yet', 'Noch wurde kein Befehl gesendet'],
   noneMore: [
@@ -52,7 +44,7 @@ const groupValue = queryValue('group', text())
 export default function Commands() {
   if (!may('listFleetCommands'))
     return (
-      <Page title={t('title')}>
+      <Page title={t('commands')}>
         <RoleNeeded operation="listFleetCommands" />
       </Page>
     )
@@ -63,19 +55,15 @@ function Allowed() {
   const status = statusValue.value
   const command = commandValue.value
   const group = groupValue.value
-  const times = timesInAddress()
-  const isTimed = times.from !== undefined || times.to !== undefined
-  const query = {
-    ...times,
-    limit: 50,
+  const filters = {
+    ...timesInAddress(),
     ...(status.length === 0 ? {} : { status: [status.join(',')] }),
-    ...(command === '' ? {} : { command }),
-    ...(group === '' ? {} : { group }),
+    ...given({ command, group }),
   }
+  const query = { ...filters, limit: 50 }
   const feed = useFeed(JSON.stringify(query), (cursor) =>
-    fleet.listFleetCommands({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+    fleet.listFleetCommands({ query: { ...query, ...given({ cursor }) } }),
   )
-  const isFiltered = isTimed || status.length > 0 || command !== '' || group !== ''
   const columns: readonly Column<Command>[] = [
     { name: t('command'), cell: ({ command: name }) => plainText(name) },
     {
@@ -84,41 +72,41 @@ function Allowed() {
     },
     {
       name: t('status'),
-      cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ` (${t('late')})` : ''}`,
+      cell: ({ status: word, late }) => `${stateWord(word)}${late ? ` (${t('late')})` : ''}`,
     },
-    { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('sent'), cell: ({ created_at }) => <Age at={created_at} /> },
     { name: t('by'), cell: ({ created_by }) => personText(created_by) },
-    { name: t('answer'), cell: ({ error }) => error !== null && <code>{error.code}</code> },
+    { name: t('answer'), cell: ({ error }) => (error === null ? '–' : <code>{error.code}</code>) },
   ]
   return (
     <Page
-      title={t('title')}
+      title={t('commands')}
       actions={
         <>
           <Button icon="refresh-cw" onClick={feed.reload}>
             {t('refresh')}
           </Button>
           <Button kind="primary" icon="send" onClick={() => navigate(pathOf('compose'))}>
-            {t('send')}
+            {t('newBroadcast')}
           </Button>
         </>
       }
     >
-      <CommandSections />
+      <AreaTabs of="commands" />
       <div class="filters">
         <Field label={t('command')} value={command} onValue={commandValue.set} spellcheck={false} />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
         <TimeFilter />
         <ChoiceChips
           label={t('status')}
-          options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}
+          options={COMMAND_STATUSES.map((word) => [word, stateWord(word)] as const)}
           value={statusValue}
         />
       </div>
       <FeedArea
         feed={feed}
         empty={
-          isFiltered ? (
+          Object.keys(filters).length > 0 ? (
             <NoneFits title={t('match')} names={['command', 'group', 'from', 'to', 'status']} />
           ) : (
             <Empty title={t('none')} hint={t('noneMore')} />
@@ -127,7 +115,7 @@ function Allowed() {
       >
         {(entries) => (
           <DataTable
-            caption={t('title')}
+            caption={t('commands')}
             columns={columns}
             rows={entries}
             idOf={({ command_id }) => command_id}

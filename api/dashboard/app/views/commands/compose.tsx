@@ -1,11 +1,13 @@
 // A command to many: whom, what, a look at whom it reaches, and only then the button that names the effect (D6).
+
 import { useMemo, useState } from 'preact/hooks'
 import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
+import { given } from '../../address/given.ts'
+import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -20,9 +22,8 @@ import { HoldButton } from '../../parts/hold-button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
 import { duration } from '../../words/time.ts'
@@ -32,7 +33,6 @@ const t = words({
   title: ['New broadcast', 'Befehl an viele Geräte'],
   whom: ['Recipients', 'Wen'],
   like: ['Commands of type', 'Befehle des Typs'],
-  what: ['What', 'Was'],
   look: ['Preview recipients of {command}', 'Ansehen, wen {command} erreicht'],
   lookAny: ['Preview recipients', 'Ansehen, wen er erreicht'],
   send: [
@@ -60,12 +60,8 @@ const TARGETS = ['group', 'tag', 'type', 'devices', 'filter'] as const
 export default function Compose() {
   const types = useAnswer('listDeviceTypes', {})
   return (
-    <Page title={t('title')}>
-      {may('broadcastCommand') ? (
-        <AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>
-      ) : (
-        <RoleNeeded operation="broadcastCommand" />
-      )}
+    <Page title={t('title')} needs="broadcastCommand">
+      <AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>
     </Page>
   )
 }
@@ -109,8 +105,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
     command: wish.command,
     // The form has parsed it as JSON.
     data: wish.data as NonNullable<BroadcastWishBody['data']>,
-    ...(wish.timeout_sec === undefined ? {} : { timeout_sec: wish.timeout_sec }),
-    ...(wish.priority === undefined ? {} : { priority: wish.priority }),
+    ...given({ timeout_sec: wish.timeout_sec, priority: wish.priority }),
     target: targetOf(target, which),
   })
   const again = () => setLooked(undefined)
@@ -148,7 +143,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           />
         </section>
       </div>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       {looked?.before !== undefined && <TargetChanged before={looked.before} now={looked.preview} />}
       {looked !== undefined && (
         <>
@@ -210,7 +205,7 @@ function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<Br
       return { type, value }
     }
     case 'devices':
-      return { type: kind, value: [...idsIn(names)] }
+      return { type: kind, value: listed(names) }
     case 'group':
     case 'tag':
       return { type: kind, value: names }

@@ -58,7 +58,7 @@ export function BulkRegister() {
         />
       </label>
       <label class="field">
-        {t('lines')}
+        {t('devices')}
         <textarea
           class="mono"
           rows={10}
@@ -83,7 +83,7 @@ export function BulkRegister() {
           </Button>
         )}
       </p>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       {shown !== undefined && <Outcome result={shown} />}
     </section>
   )
@@ -122,7 +122,7 @@ function Outcome({ result }: { readonly result: Result }) {
             idOf={({ row }) => String(row)}
             columns={[
               { name: t('row'), cell: ({ row }) => row, isNumber: true },
-              { name: t('id'), cell: ({ device_id: id }) => <code>{plainText(id ?? '–')}</code> },
+              { name: t('deviceId'), cell: ({ device_id: id }) => <code>{plainText(id ?? '–')}</code> },
               {
                 name: t('error'),
                 cell: ({ error }) => {

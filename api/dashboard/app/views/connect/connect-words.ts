@@ -1,7 +1,6 @@
 import { words } from '../../words/words.ts'
 
 export const t = words({
-  title: ['Connect a device', 'Gerät verbinden'],
   forbidden: ['Registering devices needs an admin', 'Geräte meldet ein Admin an'],
   forbiddenHint: [
     'Send this to an admin: "Please register a device for me in Fleet and send me its id and its token."',
@@ -10,14 +9,10 @@ export const t = words({
   one: ['One device', 'Ein Gerät'],
   many: ['Many devices', 'Viele Geräte'],
   ways: ['Ways to register', 'Arten der Anmeldung'],
-  name: ['Name', 'Name'],
-  id: ['Device id', 'Geräte-ID'],
   idHint: [
     'Letters, digits, - and _. Leave empty to have one generated.',
     'Buchstaben, Ziffern, - und _. Ist sie leer, wählt der Dienst eine.',
   ],
-  type: ['Type', 'Typ'],
-  group: ['Group', 'Gruppe'],
   groupHint: ['A path such as eu/site-3. Optional.', 'Ein Pfad wie eu/site-3. Er darf leer bleiben.'],
   register: ['Register', 'Anmelden'],
   registered: ['{id} is registered', '{id} ist angemeldet'],
@@ -27,16 +22,13 @@ export const t = words({
     'Das Token ist das MQTT-Passwort. Es steht nur hier, für eine Minute; ein weiteres lässt sich jederzeit ausstellen.',
   ],
   hiddenToken: ['The token is hidden now.', 'Das Token ist jetzt verborgen.'],
-  issue: ['Issue a token', 'Token ausstellen'],
   another: ['Issue another token', 'Weiteres Token ausstellen'],
   program: ['Run one of these programs on the device', 'Eines davon auf dem Gerät ausführen'],
   programs: ['Programs', 'Programme'],
   ladder: ['Progress', 'Was geschieht'],
   stepRegistered: ['registered', 'angemeldet'],
-  stepConnected: ['connected', 'verbunden'],
   stepHeard: ['first message', 'erste Nachricht'],
   stepStored: ['stored', 'gespeichert'],
-  waiting: ['waiting', 'wartet'],
   nothingYet: [
     'The broker has not seen this device yet. Can it reach port {port} of {host}?',
     'Den Broker hat noch nichts erreicht. Ist Port {port} von {host} für das Gerät offen?',
@@ -73,12 +65,10 @@ export const t = words({
     'One device per line: JSON objects (NDJSON), or CSV with the columns device_id, name, type, group, tags. First it is checked, then registered.',
     'Ein Gerät je Zeile: JSON-Objekte (NDJSON) oder CSV mit den Spalten device_id, name, type, group, tags. Erst wird geprüft, dann angemeldet.',
   ],
-  file: ['File', 'Datei'],
   drop: [
     'Drop a CSV or NDJSON file here, or paste its lines',
     'CSV- oder NDJSON-Datei hierher ziehen oder Zeilen einfügen',
   ],
-  lines: ['Devices', 'Geräte'],
   check: ['Check', 'Prüfen'],
   checked: [
     '{valid} of {total} rows can be registered',

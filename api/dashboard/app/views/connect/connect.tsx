@@ -22,12 +22,12 @@ export default function Connect() {
   const [device, setDevice] = useState<RegistrationReply | undefined>(undefined)
   if (!may('registerDevice'))
     return (
-      <Page title={t('title')}>
+      <Page title={t('connectDevice')}>
         <Empty title={t('forbidden')} hint={t('forbiddenHint')} />
       </Page>
     )
   return (
-    <Page title={t('title')}>
+    <Page title={t('connectDevice')}>
       {device === undefined && (
         <Tabs
           label={t('ways')}

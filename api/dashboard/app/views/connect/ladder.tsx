@@ -1,6 +1,5 @@
 // The way of a new device, rung by rung, from what the service knows: registered, connected, heard, stored. A refused
 // connection is told with its cause.
-import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { Age } from '../../parts/age.tsx'
@@ -36,7 +35,7 @@ export function Ladder({ deviceId, registeredAt, endpoint }: LadderProps) {
       <h2 id="ladder">{t('ladder')}</h2>
       <ol class="ladder" aria-live="polite">
         <Rung name={t('stepRegistered')} at={registeredAt} />
-        <Rung name={t('stepConnected')} at={connectedAt} />
+        <Rung name={t('connected')} at={connectedAt} />
         <Rung name={t('stepHeard')} at={heardAt} />
         <Rung name={t('stepStored')} at={storedAt} />
       </ol>
@@ -60,7 +59,7 @@ function Cause({ deviceId, registeredAt, endpoint }: LadderProps) {
   const refusals = useAnswer(
     'listAudit',
     { query: { action: 'mqtt.connect', outcome: 'refused', from: registeredAt, limit: 20 } },
-    { everyMs: EVERY_MS, isWanted: may('listAudit') },
+    { everyMs: EVERY_MS },
   ).data?.data
   const cause = refusalCause(refusals ?? [], deviceId)
   const { hostname: host, port } = new URL(endpoint)

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { CallOf, Operations } from '../../../../../schemas/client/calls.ts'
-import { useAnswer } from '../../data/answers.ts'
+import { given } from '../../address/given.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { submits } from '../../parts/submits.ts'
+import { TypeField } from '../../parts/type-field.tsx'
 import { t } from './connect-words.ts'
 
 export type RegistrationReply = Awaited<ReturnType<typeof fleet.registerDevice>>
@@ -21,70 +23,48 @@ export function RegisterForm({
 }: {
   readonly onRegistered: (device: RegistrationReply) => void
 }) {
-  const types = useAnswer('listDeviceTypes', {})
-  const [name, setName] = useState('')
-  const [id, setId] = useState('')
-  const [type, setType] = useState('mqtt_device')
-  const [group, setGroup] = useState('')
+  const [draft, setDraft] = useState({ name: '', device_id: '', type: 'mqtt_device', group: '' })
   // It stays for a repetition of the same form, so that the device is not registered twice.
   const [key, setKey] = useState(newIdempotencyKey)
   const write = useWrite(async (body: Body) => {
     onRegistered(await fleet.registerDevice({ body, idempotencyKey: key }))
   })
-  const set = (change: (value: string) => void) => (value: string) => {
-    change(value)
+  const change = (changes: Partial<typeof draft>) => {
+    setDraft({ ...draft, ...changes })
     setKey(newIdempotencyKey())
   }
   const groups = fleetVersion.value === 0 ? [] : columns.groups.words.filter(Boolean).slice(0, GROUPS_MAX)
-  const error = write.error.value
-  const names = types.data?.data.map((known) => [known.name, known.display_name] as const)
+  const field = boundFields(draft, change, write.error.value)
   return (
     <form
       class="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const ids = id === '' ? {} : { device_id: id }
-        void write.run({ ...ids, name, type, ...(group === '' ? {} : { group }) })
-      }}
+      onSubmit={submits(() =>
+        write.run({
+          ...given({ device_id: draft.device_id, group: draft.group }),
+          name: draft.name,
+          type: draft.type,
+        }),
+      )}
     >
+      <Field label={t('name')} required maxLength={128} {...field('name')} />
       <Field
-        label={t('name')}
-        value={name}
-        onValue={set(setName)}
-        required
-        maxLength={128}
-        error={error}
-        pointer="/name"
-      />
-      <Field
-        label={t('id')}
+        label={t('deviceId')}
         hint={t('idHint')}
-        value={id}
-        onValue={set(setId)}
         maxLength={64}
         pattern="[A-Za-z0-9][A-Za-z0-9_\-]*"
         autocomplete="off"
         spellcheck={false}
-        error={error}
-        pointer="/device_id"
+        {...field('device_id')}
       />
-      <SelectField label={t('type')} value={type} options={names ?? [[type, type]]} onValue={set(setType)} />
+      <TypeField value={draft.type} onValue={(type) => change({ type })} />
       <Field
         label={t('group')}
         hint={t('groupHint')}
-        value={group}
-        onValue={set(setGroup)}
-        list="known-groups"
+        suggestions={groups}
         autocomplete="off"
-        error={error}
-        pointer="/group"
+        {...field('group')}
       />
-      <datalist id="known-groups">
-        {groups.map((known) => (
-          <option key={known} value={known} />
-        ))}
-      </datalist>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={write.error.value} />
       <p>
         <Button kind="primary" type="submit" write={write}>
           {t('register')}

@@ -37,10 +37,10 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
       {isHidden && <p class="muted">{t('hiddenToken')}</p>}
       {token !== undefined && !isHidden && <CopyField isSecret label={t('token')} text={token} />}
       <p class="hint">{t('tokenHint')}</p>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <p>
         <Button icon="key-round" write={write} onClick={() => void write.run()}>
-          {token === undefined ? t('issue') : t('another')}
+          {token === undefined ? t('issueToken') : t('another')}
         </Button>
       </p>
     </section>

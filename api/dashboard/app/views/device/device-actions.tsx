@@ -15,9 +15,6 @@ import { words } from '../../words/words.ts'
 import { MoreMenu } from './more-menu.tsx'
 
 const t = words({
-  command: ['Command', 'Befehl'],
-  start: ['Start maintenance', 'Wartung beginnen'],
-  end: ['End maintenance', 'Wartung beenden'],
   started: [
     'Maintenance started: commands wait, and alerts are held.',
     'Die Wartung läuft: Befehle warten, und Alarme werden zurückgehalten.',
@@ -96,7 +93,7 @@ export function DeviceActions({ device, maintenance }: DeviceActionsProps) {
         disabledBecause={because('editDevice') ?? (device.status === 'provisioning' ? t('never') : undefined)}
         onClick={maintenance.run ?? (() => undefined)}
       >
-        {maintenance.isOn ? t('end') : t('start')}
+        {maintenance.isOn ? t('endMaintenance') : t('startMaintenance')}
       </Button>
       {may('issueDeviceToken') && !isGone && (
         <a class="button" href={pathOf('deviceTab', { device_id: device.device_id, tab: 'settings' })}>

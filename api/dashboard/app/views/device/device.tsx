@@ -22,7 +22,7 @@ import { words } from '../../words/words.ts'
 import './device.css'
 import { DeviceActions, useMaintenance } from './device-actions.tsx'
 import { DeviceFacts } from './device-facts.tsx'
-import { DeviceTab } from './device-tab.tsx'
+import { DEVICE_TABS } from './device-tabs.tsx'
 import { isTab, TABS, type TabName } from './tabs.ts'
 
 const t = words({
@@ -34,14 +34,7 @@ const t = words({
   toDevices: ['All devices', 'Alle Geräte'],
   near: ['Did you mean one of these?', 'Meinten Sie eines von diesen?'],
   tabs: ['Device sections', 'Teile des Geräts'],
-  overview: ['Overview', 'Übersicht'],
-  telemetry: ['Telemetry', 'Telemetrie'],
   shadow: ['Shadow', 'Shadow'],
-  commands: ['Commands', 'Befehle'],
-  firmware: ['Firmware', 'Firmware'],
-  alerts: ['Alerts', 'Alarme'],
-  logs: ['Logs', 'Logs'],
-  timeline: ['Timeline', 'Verlauf'],
   settings: ['Settings', 'Einstellungen'],
   gone: [
     'This device is decommissioned. Its data can be read, but nothing can be changed.',
@@ -49,7 +42,6 @@ const t = words({
   ],
   before: ['Previous device', 'Voriges Gerät'],
   after: ['Next device', 'Nächstes Gerät'],
-  command: ['Send a command', 'Befehl senden'],
   maintain: ['Maintenance on or off', 'Wartung an oder aus'],
 })
 
@@ -74,6 +66,7 @@ export default function Device({ params }: { readonly params: Params }) {
 function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: TabName }) {
   const { device_id: deviceId } = device
   const maintenance = useMaintenance(device)
+  const Tab = DEVICE_TABS[tab]
   const to = (name: TabName, id = deviceId) =>
     name === 'overview'
       ? pathOf('device', { device_id: id })
@@ -85,7 +78,9 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
   useShortcuts([
     { keys: '[', says: t('before'), run: () => walk(-1) },
     { keys: ']', says: t('after'), run: () => walk(1) },
-    ...(may('sendCommand') ? [{ keys: 'c', says: t('command'), run: () => navigate(to('commands')) }] : []),
+    ...(may('sendCommand')
+      ? [{ keys: 'c', says: t('sendCommand'), run: () => navigate(to('commands')) }]
+      : []),
     ...(maintenance.run === undefined ? [] : [{ keys: 'm', says: t('maintain'), run: maintenance.run }]),
   ])
   const tabs = TABS.filter((name) => name !== 'commands' || may('sendCommand'))
@@ -101,7 +96,7 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
         label={t('tabs')}
         tabs={tabs.map((name) => ({ href: to(name), label: t(name), isCurrent: name === tab }))}
       />
-      <DeviceTab device={device} tab={tab} />
+      <Tab key={tab} device={device} />
     </Page>
   )
 }

@@ -1,24 +1,20 @@
 // What is seldom done to a device, behind one button.
-import { useRef } from 'preact/hooks'
 import type { DeviceBody } from '../../../../../schemas/device.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { Button } from '../../parts/button.tsx'
 import { copyLink } from '../../parts/clipboard.ts'
+import { Menu } from '../../parts/menu.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  more: ['More', 'Mehr'],
   mute: ['Mute alerts', 'Alarme stumm schalten'],
   audit: ['Audit log', 'Was mit ihm getan wurde'],
   end: ['Decommission…', 'Ausmustern…'],
-  link: ['Copy link', 'Link kopieren'],
 })
 
 export function MoreMenu({ device }: { readonly device: DeviceBody }) {
   const { device_id } = device
-  const menu = useRef<HTMLDetailsElement>(null)
-  const close = () => menu.current?.removeAttribute('open')
   const isThere = device.status !== 'decommissioned'
   const links = [
     { name: t('mute'), href: tab(device_id, 'alerts'), isShown: isThere && may('createSilence') },
@@ -29,42 +25,23 @@ export function MoreMenu({ device }: { readonly device: DeviceBody }) {
     },
     { name: t('end'), href: tab(device_id, 'settings'), isShown: isThere && may('decommissionDevice') },
   ]
-  const copy = () => {
-    close()
-    void copyLink(location.href)
-  }
   return (
-    <details
-      ref={menu}
-      class="menu"
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || menu.current?.open !== true) return
-        event.stopPropagation()
-        close()
-        menu.current.querySelector('summary')?.focus()
-      }}
-      onFocusOut={({ currentTarget, relatedTarget }) => {
-        if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) close()
-      }}
-    >
-      <summary class="button">{t('more')}</summary>
-      <ul class="menu-list">
-        {links
-          .filter(({ isShown }) => isShown)
-          .map(({ name, href }) => (
-            <li key={name}>
-              <a class="button button-quiet" href={href} onClick={close}>
-                {name}
-              </a>
-            </li>
-          ))}
-        <li>
-          <Button kind="quiet" onClick={copy}>
-            {t('link')}
-          </Button>
-        </li>
-      </ul>
-    </details>
+    <Menu name={t('more')}>
+      {links
+        .filter(({ isShown }) => isShown)
+        .map(({ name, href }) => (
+          <li key={name}>
+            <a class="button button-quiet" href={href}>
+              {name}
+            </a>
+          </li>
+        ))}
+      <li>
+        <Button kind="quiet" onClick={() => void copyLink(location.href)}>
+          {t('copyLink')}
+        </Button>
+      </li>
+    </Menu>
   )
 }
 

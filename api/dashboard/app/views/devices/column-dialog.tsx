@@ -1,7 +1,7 @@
 // Which columns the list shows, in which order, and which of them stay in sight: those of the index, metrics, and leaves of the
 // metadata.
 
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   COLUMNS_MAX,
   type ColumnChoice,
@@ -13,10 +13,13 @@ import {
 import { useAnswer } from '../../data/answers.ts'
 import { LIMITS } from '../../limits.ts'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { COLUMN_IDS, columnName, DEFAULT_COLUMNS } from './device-columns.tsx'
+import { submits } from '../../parts/submits.ts'
+import { COLUMN_IDS, DEFAULT_COLUMNS } from './column-ids.ts'
+import { columnName } from './device-columns.tsx'
 import { t } from './device-words.ts'
 
 export interface ColumnDialogProps {
@@ -73,18 +76,15 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
           const isShown = place !== -1
           return (
             <li key={id} class="column-line">
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={isShown}
-                  onChange={() => {
-                    if (!isShown) add(id)
-                    // A list without columns shows nothing that could be chosen again.
-                    else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
-                  }}
-                />
-                {columnName(id)}
-              </label>
+              <CheckField
+                label={columnName(id)}
+                isOn={isShown}
+                onValue={() => {
+                  if (!isShown) add(id)
+                  // A list without columns shows nothing that could be chosen again.
+                  else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
+                }}
+              />
               {isShown && place > 0 && (
                 <Button
                   kind="quiet"
@@ -139,32 +139,25 @@ interface AddColumnProps {
 
 function AddColumn({ label, hint, action, offered, because, onAdd }: AddColumnProps) {
   const [typed, setTyped] = useState('')
-  const id = useId()
   return (
     <form
       class="row"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         if (because !== undefined || typed.trim() === '') return
         onAdd(typed.trim())
         setTyped('')
-      }}
+      })}
     >
       <Field
         label={label}
         hint={hint}
         value={typed}
         onValue={setTyped}
-        list={id}
+        suggestions={offered}
         autocomplete="off"
         spellcheck={false}
         maxLength={200}
       />
-      <datalist id={id}>
-        {offered.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       <Button type="submit" disabledBecause={because}>
         {action}
       </Button>

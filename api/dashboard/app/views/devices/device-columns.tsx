@@ -7,52 +7,19 @@ import type { MetricValues } from '../../fleet/metric-values.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Age } from '../../parts/age.tsx'
 import type { DeviceType } from '../../parts/command-wish.ts'
+import { connectionReason } from '../../parts/connection-text.ts'
 import { shownValue } from '../../parts/flat-values.ts'
 import type { GridColumn } from '../../parts/grid-column.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { Tinted } from '../../parts/tinted.tsx'
+import { type ColumnId, isColumnId } from './column-ids.ts'
+import type { ColumnWidths } from './column-widths.ts'
 import { t } from './device-words.ts'
 import { severityOf } from './metric-severity.ts'
 import type { Sparks } from './use-sparks.ts'
 
-export const COLUMN_IDS = [
-  'status',
-  'name',
-  'id',
-  'group',
-  'type',
-  'seen',
-  'firmware',
-  'alert',
-  'sync',
-  'tags',
-  'parent',
-  'since',
-  'reason',
-] as const
-export type ColumnId = (typeof COLUMN_IDS)[number]
-export const DEFAULT_COLUMNS: readonly ColumnId[] = COLUMN_IDS.slice(0, 9)
-
-/** The least width in pixels, and the share of the room that is left. */
-const WIDTHS: Readonly<Record<ColumnId, readonly [leastPx: number, grow?: number]>> = {
-  status: [112],
-  name: [150, 4],
-  id: [84, 1],
-  group: [96, 1],
-  type: [100, 1],
-  seen: [96],
-  firmware: [92],
-  alert: [84],
-  sync: [88],
-  tags: [96, 1],
-  parent: [96, 1],
-  since: [104],
-  reason: [112, 1],
-}
 const UNSORTED: readonly ColumnId[] = ['tags', 'parent', 'reason']
-
-export const isColumnId = (id: string): id is ColumnId => COLUMN_IDS.some((known) => known === id)
 
 /** What the columns beside those of the index are filled from. */
 export interface MoreColumns {
@@ -70,7 +37,11 @@ export function columnName(id: string): string {
   return isColumnId(id) ? t(id) : plainText(metricOf(id) ?? metaOf(id) ?? id)
 }
 
-export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): GridColumn {
+export function gridColumn(
+  { id, widthPx }: ColumnChoice,
+  more: MoreColumns,
+  widths: ColumnWidths,
+): GridColumn {
   const shared = { id, name: columnName(id), widthPx }
   const metric = metricOf(id)
   if (metric !== undefined)
@@ -91,11 +62,12 @@ export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): Gr
   }
   return {
     ...shared,
-    leastPx: WIDTHS[id][0],
-    grow: WIDTHS[id][1],
+    ...widths[id],
     sort: UNSORTED.includes(id) ? undefined : id,
     cell: (row) =>
-      id === 'reason' ? textOf(more.metadata.get(columns.ids[row] ?? '')?.reason ?? '') : cellOf(id, row),
+      id === 'reason'
+        ? textOf(reasonText(more.metadata.get(columns.ids[row] ?? '')?.reason ?? ''))
+        : cellOf(id, row),
   }
 }
 
@@ -143,7 +115,12 @@ function cellOf(id: Exclude<ColumnId, 'reason'>, row: number) {
       )
     case 'name':
       return (
-        <a class="grid-name" tabIndex={-1} href={pathOf('device', { device_id: deviceId })}>
+        <a
+          class="grid-name"
+          tabIndex={-1}
+          title={nameAt(row)}
+          href={pathOf('device', { device_id: deviceId })}
+        >
           {nameAt(row)}
         </a>
       )
@@ -207,3 +184,6 @@ function AlertMark({ row }: { readonly row: number }) {
   if ((flags & FLAG.warning) !== 0) return <span class="severity-warning">▲ {t('warning')}</span>
   return <span class="muted">–</span>
 }
+
+const reasonText = (reason: string) =>
+  reason === 'connect' ? t('connected') : (connectionReason(reason === '' ? null : reason) ?? '')

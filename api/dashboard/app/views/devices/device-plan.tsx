@@ -57,7 +57,7 @@ export function DevicePlan({ rows, selected, onPeek }: DevicePlanProps) {
   const groups = user.value?.groups ?? []
   return (
     <section class="card" aria-labelledby="plan">
-      <header class="map-head">
+      <header class="row map-head">
         <h2 id="plan">{t('title')}</h2>
         {missing > 0 && missing < rows.length && <span class="muted">{t('missing', { n: missing })}</span>}
         <TextValue
@@ -79,7 +79,7 @@ export function DevicePlan({ rows, selected, onPeek }: DevicePlanProps) {
             isBusy={plan.at === undefined && plan.error === undefined}
             onClick={() => setPlacing(true)}
           >
-            {t('picture')}
+            {t('floorPlanPicture')}
           </Button>
         )}
       </header>

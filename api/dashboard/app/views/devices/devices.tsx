@@ -34,20 +34,15 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { ColumnDialog } from './column-dialog.tsx'
-import {
-  DEFAULT_COLUMNS,
-  gridColumn,
-  isColumnId,
-  MetricCell,
-  type MoreColumns,
-  nameAt,
-  Seen,
-} from './device-columns.tsx'
+import { DEFAULT_COLUMNS, isColumnId } from './column-ids.ts'
+import { gridColumn, MetricCell, type MoreColumns, nameAt, Seen } from './device-columns.tsx'
 import { useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
+import { CheckField } from '../../parts/check-field.tsx'
 import { FacetPanel } from './facet-panel.tsx'
+import { useColumnWidths } from './use-column-widths.ts'
 import { useSparks } from './use-sparks.ts'
 
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
@@ -109,6 +104,7 @@ function List() {
   const metadata = useMetadata(inSight, hasMore)
   const types = useAnswer('listDeviceTypes', {}, { isWanted: metrics.length > 0 })
   const sparks = useSparks(metrics, inSight)
+  const widths = useColumnWidths()
   const more = { values: loaded.values, types: types.data?.data ?? [], metadata, sparks }
   const list = useDeviceList(q, sort, { loaded, isFollowing: followValue.value })
   const { rows, query, facets } = list
@@ -193,7 +189,9 @@ function List() {
               {t('resort', { n: list.movedCount })}
             </Button>
           )}
-          {!isNarrow.value && view === 'list' && <Follow />}
+          {!isNarrow.value && view === 'list' && (
+            <CheckField label={t('follow')} isOn={followValue.value} onValue={followValue.set} />
+          )}
           {!isNarrow.value && view === 'list' && (
             <Button
               kind="quiet"
@@ -230,7 +228,7 @@ function List() {
         ) : (
           <VirtualGrid
             label={t('grid')}
-            columns={chosen.map((choice) => gridColumn(choice, more))}
+            columns={chosen.map((choice) => gridColumn(choice, more, widths))}
             rows={rows}
             nameOf={nameAt}
             keyOf={(row) => columns.ids[row] ?? ''}
@@ -273,19 +271,6 @@ function List() {
         />
       )}
     </div>
-  )
-}
-
-function Follow() {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={followValue.value}
-        onChange={({ currentTarget }) => followValue.set(currentTarget.checked)}
-      />
-      {t('follow')}
-    </label>
   )
 }
 

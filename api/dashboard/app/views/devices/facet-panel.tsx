@@ -8,10 +8,7 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   facets: ['Filters by count', 'Filter mit Anzahl'],
-  status: ['Status', 'Status'],
   is: ['Attention', 'Aufmerksamkeit'],
-  type: ['Type', 'Typ'],
-  group: ['Group', 'Gruppe'],
   tag: ['Tag', 'Tag'],
   fw: ['Firmware', 'Firmware'],
   attention: ['needs attention', 'braucht Aufmerksamkeit'],

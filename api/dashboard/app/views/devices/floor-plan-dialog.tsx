@@ -12,10 +12,10 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Floor-plan picture', 'Bild des Grundrisses'],
   says: [
     'Shown behind the devices, for everybody who opens the plan by {x} and {y}.',
     'Es liegt unter den Geräten, für alle, die den Plan nach {x} und {y} sehen.',
@@ -24,7 +24,6 @@ const t = words({
     'The stored picture belongs to {x} and {y}. A new one replaces it.',
     'Das aufbewahrte Bild gehört zu {x} und {y}. Ein anderes tritt an seine Stelle.',
   ],
-  file: ['File', 'Datei'],
   drop: [
     'A PNG, JPEG or WebP of up to {size}: choose it, or drop it here.',
     'Ein PNG, JPEG oder WebP bis {size}: Wählen Sie es, oder ziehen Sie es hierher.',
@@ -98,7 +97,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
     )
   return (
     <Dialog
-      title={t('title')}
+      title={t('floorPlanPicture')}
       onClose={onClose}
       actions={
         <>
@@ -123,10 +122,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
           if (input.current !== null && dropped !== undefined && dropped.length > 0)
             input.current.files = dropped
         }}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void write.run()
-        }}
+        onSubmit={submits(() => write.run())}
       >
         <p>{t('says', { x, y })}</p>
         {kept !== undefined && !isHere && <p>{t('other', { x: kept.x_metric, y: kept.y_metric })}</p>}
@@ -159,7 +155,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
           />
         ))}
       </form>
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </Dialog>
   )
 }

@@ -18,7 +18,8 @@ import {
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { plainText } from '../../parts/plain-text.ts'
-import { STATUS_GLYPHS, statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
+import { STATUS_GLYPHS } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
 import { MapBox } from '../overview/map-box.tsx'
 import { MapCard } from '../overview/map-card.tsx'
@@ -141,9 +142,9 @@ export function PlanMap({ rows, values, picture, selected, onPeek }: PlanMapProp
       <p class="visually-hidden" role="status">
         {row === undefined
           ? ''
-          : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}`}
+          : `${plainText(columns.names[row] ?? '')}: ${stateWord(columns.statusAt(row))}`}
       </p>
-      <div class="map-foot">
+      <div class="row map-foot">
         <MapLegend colouring="status" metric={undefined} versions={[]} />
         <MapZoom zoom={map.zoom} whole={map.whole} isEnlarged={view.zoom > 1} />
       </div>

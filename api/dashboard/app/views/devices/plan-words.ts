@@ -12,7 +12,6 @@ export const t = words({
       other: 'Plan von {n} Geräten: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
     },
   ],
-  picture: ['Floor-plan picture', 'Bild des Grundrisses'],
   sheet: ['Floor plan', 'Grundriss'],
   ofAll: [
     'Everybody sees the picture, so changing it needs access to all groups.',

@@ -1,6 +1,8 @@
 // Log lines of all devices, newest first. What is searched for is searched by the service, over two weeks.
+
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
@@ -11,6 +13,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
+import { toLine } from '../../parts/log-ring.ts'
 import { LogRow } from '../../parts/log-row.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -18,17 +21,11 @@ import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Logs', 'Logs'],
-  levels: ['Levels', 'Stufen'],
-  find: ['Find', 'Suchen'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
   none: [
     'No device has logged anything in the last two weeks',
     'Kein Gerät hat in den letzten zwei Wochen etwas geloggt',
   ],
   how: ['A line is a message of a device:', 'Eine Zeile ist eine Nachricht eines Geräts:'],
-  topic: ['Topic and example', 'Topic und Beispiel'],
   match: ['No lines match these filters', 'Keine Zeile passt zu diesen Filtern'],
 })
 
@@ -42,26 +39,23 @@ export default function Logs() {
   const find = findValue.value
   const group = groupValue.value
   const device = deviceValue.value
-  const times = timesInAddress()
-  const isTimed = times.from !== undefined || times.to !== undefined
-  const query = {
-    ...times,
-    limit: 200,
-    ...(level.length === 0 ? {} : { level: level.join(',') }),
-    ...(find === '' ? {} : { find }),
-    ...(group === '' ? {} : { group }),
-    ...(device === '' ? {} : { device_id: device }),
+  const filters = {
+    ...timesInAddress(),
+    ...given({ level: level.join(','), find, group, device_id: device }),
   }
+  const query = { ...filters, limit: 200 }
   const key = JSON.stringify(query)
-  const feed = useFeed(key, (cursor) =>
-    fleet.listFleetLogs({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
-  )
-  const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
-  const isFiltered = isTimed || level.length > 0 || find !== '' || group !== '' || device !== ''
+  const feed = useFeed(key, (cursor) => fleet.listFleetLogs({ query: { ...query, ...given({ cursor }) } }))
   return (
     <Page
-      title={t('title')}
-      actions={<News watch={{ channel: 'logs', filter }} feedKey={key} onReload={feed.reload} />}
+      title={t('logs')}
+      actions={
+        <News
+          watch={{ channel: 'logs', filter: given({ group, device_id: device }) }}
+          feedKey={key}
+          onReload={feed.reload}
+        />
+      }
     >
       <div class="filters">
         <Field label={t('find')} type="search" value={find} onValue={findValue.set} />
@@ -77,13 +71,13 @@ export default function Logs() {
       <FeedArea
         feed={feed}
         empty={
-          isFiltered ? (
+          Object.keys(filters).length > 0 ? (
             <NoneFits title={t('match')} names={['find', 'device', 'group', 'from', 'to', 'level']} />
           ) : (
             <Empty title={t('none')}>
               <p>{t('how')}</p>
               <CopyField
-                label={t('topic')}
+                label={t('topicAndExample')}
                 text={'fleet/robot-7/log  {"level":"warn","message":"the wheel slips"}'}
               />
             </Empty>
@@ -92,21 +86,12 @@ export default function Logs() {
       >
         {(entries) => (
           <ol class="card feed-lines">
-            {entries.map(({ device_id, timestamp, level: word, message, logger, fields }, index) => (
-              <li key={`${timestamp} ${index}`} class="feed-line">
-                <a href={pathOf('deviceTab', { device_id, tab: 'logs' })}>{device_id}</a>
-                <LogRow
-                  line={{
-                    kind: 'line',
-                    at: Date.parse(timestamp),
-                    level: word,
-                    message,
-                    logger,
-                    fields: { ...fields },
-                  }}
-                  find={find}
-                  onFill={() => undefined}
-                />
+            {entries.map((entry, index) => (
+              <li key={`${entry.timestamp} ${index}`} class="feed-line">
+                <a href={pathOf('deviceTab', { device_id: entry.device_id, tab: 'logs' })}>
+                  {entry.device_id}
+                </a>
+                <LogRow line={toLine(entry)} find={find} onFill={() => undefined} />
               </li>
             ))}
           </ol>

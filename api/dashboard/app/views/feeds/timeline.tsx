@@ -1,7 +1,10 @@
 // What happened to all devices, newest first.
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
+import { MARKER_KINDS } from '../../charts/marker.ts'
 import { may } from '../../data/access.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
@@ -18,20 +21,12 @@ import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
-import { EVENT_KINDS } from './kinds.ts'
 
 const t = words({
-  title: ['Timeline', 'Verlauf'],
-  kinds: ['Kinds', 'Arten'],
   status: ['status', 'Status'],
   command: ['commands', 'Befehle'],
-  shadow: ['shadow', 'Shadow'],
   ota: ['firmware', 'Firmware'],
   alert: ['alerts', 'Alarme'],
-  device: ['Device', 'Gerät'],
-  group: ['Group', 'Gruppe'],
-  at: ['When', 'Wann'],
-  what: ['What', 'Was'],
   none: ['No events yet', 'Noch ist nichts geschehen'],
   match: ['Nothing matches these filters', 'Nichts passt zu diesen Filtern'],
   hidden: [
@@ -50,22 +45,15 @@ export default function Timeline() {
   const kind = kindValue.value
   const group = groupValue.value
   const device = deviceValue.value
-  const times = timesInAddress()
-  const isTimed = times.from !== undefined || times.to !== undefined
-  const query = {
-    ...times,
-    limit: 100,
-    ...(kind.length === 0 ? {} : { kind: kind.join(',') }),
-    ...(group === '' ? {} : { group }),
-    ...(device === '' ? {} : { device_id: device }),
+  const filters = {
+    ...timesInAddress(),
+    ...given({ kind: kind.join(','), group, device_id: device }),
   }
+  const query = { ...filters, limit: 100 }
   const key = JSON.stringify(query)
-  const feed = useFeed(key, (cursor) =>
-    fleet.listFleetEvents({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
-  )
-  const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
+  const feed = useFeed(key, (cursor) => fleet.listFleetEvents({ query: { ...query, ...given({ cursor }) } }))
   const columns: readonly Column<Entry>[] = [
-    { name: t('at'), cell: ({ timestamp }) => <Age at={timestamp} /> },
+    { name: t('when'), cell: ({ timestamp }) => <Age at={timestamp} /> },
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
       name: t('what'),
@@ -76,11 +64,16 @@ export default function Timeline() {
       ),
     },
   ]
-  const isFiltered = isTimed || kind.length > 0 || group !== '' || device !== ''
   return (
     <Page
-      title={t('title')}
-      actions={<News watch={{ channel: 'events', filter }} feedKey={key} onReload={feed.reload} />}
+      title={t('timeline')}
+      actions={
+        <News
+          watch={{ channel: 'events', filter: given({ group, device_id: device }) }}
+          feedKey={key}
+          onReload={feed.reload}
+        />
+      }
     >
       <div class="filters">
         <Field label={t('device')} value={device} onValue={deviceValue.set} spellcheck={false} />
@@ -88,7 +81,7 @@ export default function Timeline() {
         <TimeFilter />
         <ChoiceChips
           label={t('kinds')}
-          options={EVENT_KINDS.filter((word) => word !== 'command' || seesCommands).map(
+          options={MARKER_KINDS.filter((word) => word !== 'command' || seesCommands).map(
             (word) => [word, t(word)] as const,
           )}
           value={kindValue}
@@ -98,7 +91,7 @@ export default function Timeline() {
       <FeedArea
         feed={feed}
         empty={
-          isFiltered ? (
+          Object.keys(filters).length > 0 ? (
             <NoneFits title={t('match')} names={['device', 'group', 'from', 'to', 'kind']} />
           ) : (
             <Empty title={t('none')} />
@@ -107,7 +100,7 @@ export default function Timeline() {
       >
         {(entries) => (
           <DataTable
-            caption={t('title')}
+            caption={t('timeline')}
             columns={columns}
             rows={entries.map(numbered)}
             idOf={({ row }) => row}

@@ -1,17 +1,19 @@
 // The form of who is not logged in: a login, or the first account of a new service.
+
 import { useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { logIn } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
   name: ['Your name', 'Ihr Name'],
-  email: ['E-mail', 'E-Mail'],
-  password: ['Password', 'Passwort'],
   hint: [
     'At least 8 characters, and not a common password.',
     'Mindestens 8 Zeichen und keines der häufigen.',
@@ -28,46 +30,25 @@ export interface LoginFormProps {
 }
 
 export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
+  const [draft, setDraft] = useState({ name: '', email: '', password: '' })
   const [remember, setRemember] = useState(false)
   const write = useWrite(async () => {
-    if (isFirst) await fleet.register({ body: { name, email, password, role: 'admin' } })
-    await logIn({ email, password, remember })
+    if (isFirst) await fleet.register({ body: { ...draft, role: 'admin' } })
+    await logIn({ email: draft.email, password: draft.password, remember })
     onDone()
   })
   const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), error)
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void write.run()
-      }}
-    >
-      {isFirst && (
-        <Field
-          label={t('name')}
-          name="name"
-          autocomplete="name"
-          required
-          value={name}
-          onValue={setName}
-          error={error}
-          pointer="/name"
-        />
-      )}
+    <form class="form" onSubmit={submits(() => write.run())}>
+      {isFirst && <Field label={t('name')} name="name" autocomplete="name" required {...field('name')} />}
       <Field
         label={t('email')}
         type="email"
         name="email"
         autocomplete="username"
         required
-        value={email}
-        onValue={setEmail}
-        error={error}
-        pointer="/email"
+        {...field('email')}
       />
       <Field
         label={t('password')}
@@ -76,22 +57,10 @@ export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
         autocomplete={isFirst ? 'new-password' : 'current-password'}
         required
         {...(isFirst ? { minLength: 8, hint: t('hint') } : {})}
-        value={password}
-        onValue={setPassword}
-        error={error}
-        pointer="/password"
+        {...field('password')}
       />
-      {!isFirst && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={remember}
-            onChange={({ currentTarget }) => setRemember(currentTarget.checked)}
-          />
-          {t('remember')}
-        </label>
-      )}
-      {error !== undefined && <ProblemCard error={error} />}
+      {!isFirst && <CheckField label={t('remember')} isOn={remember} onValue={setRemember} />}
+      <ProblemCard error={error} />
       <Button kind="primary" type="submit" isBusy={write.isUnderWay.value}>
         {t(isFirst ? 'create' : 'login')}
       </Button>

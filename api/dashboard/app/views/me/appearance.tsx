@@ -7,6 +7,7 @@ import {
   setPreference,
   THEMES,
 } from '../../data/preferences.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
@@ -22,7 +23,6 @@ const t = words({
   compact: ['compact', 'eng'],
   regular: ['regular', 'normal'],
   language: ['Language', 'Sprache'],
-  zone: ['Time zone', 'Zeitzone'],
   local: ['browser time zone ({zone})', 'dieses Browsers ({zone})'],
   keys: ['Single-key shortcuts', 'Einzelne Tasten als Kürzel'],
 })
@@ -61,19 +61,16 @@ export function Appearance() {
           onValue={(name) => setPreference('language', name)}
         />
         <SelectField
-          label={t('zone')}
+          label={t('timeZone')}
           value={timeZone}
           options={[['', t('local', { zone: own })], ...zones.map((name) => [name, name] as const)]}
           onValue={(name) => setPreference('timeZone', name)}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={singleKeys}
-            onChange={({ currentTarget }) => setPreference('singleKeys', currentTarget.checked)}
-          />
-          {t('keys')}
-        </label>
+        <CheckField
+          label={t('keys')}
+          isOn={singleKeys}
+          onValue={(isOn) => setPreference('singleKeys', isOn)}
+        />
       </div>
     </section>
   )

@@ -2,6 +2,7 @@
 
 import { logOut, user } from '../../data/session.ts'
 import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
 import { Appearance } from './appearance.tsx'
@@ -10,9 +11,6 @@ import { Sessions } from './sessions.tsx'
 
 const t = words({
   title: ['Profile and settings', 'Profil und Einstellungen'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
   logout: ['Log out', 'Abmelden'],
 })
 
@@ -29,14 +27,14 @@ export default function Me() {
     >
       <div class="stack">
         <section class="card">
-          <dl class="facts">
-            <dt>{me?.name}</dt>
-            <dd>{me?.email}</dd>
-            <dt>{t('role')}</dt>
-            <dd>{me?.role}</dd>
-            <dt>{t('groups')}</dt>
-            <dd>{me == null || me.groups.length === 0 ? t('whole') : me.groups.join(', ')}</dd>
-          </dl>
+          <Facts
+            rows={[
+              [t('name'), me?.name],
+              [t('email'), me?.email],
+              [t('role'), me?.role],
+              [t('groups'), me == null || me.groups.length === 0 ? t('wholeFleet') : me.groups.join(', ')],
+            ]}
+          />
         </section>
         <Appearance />
         <Password />

@@ -2,14 +2,15 @@ import { useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { logIn, user } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Password', 'Passwort'],
   says: [
     'Changing the password ends all other logins.',
     'Ein neues Passwort beendet jede Anmeldung; diese Seite meldet sich selbst wieder an.',
@@ -20,38 +21,30 @@ const t = words({
   done: ['Password changed.', 'Das Passwort ist geändert.'],
 })
 
+const EMPTY = { present: '', next: '' }
+
 export function Password() {
-  const [present, setPresent] = useState('')
-  const [next, setNext] = useState('')
+  const [draft, setDraft] = useState(EMPTY)
   const email = user.value?.email ?? ''
   const write = useWrite(async () => {
-    await fleet.editMe({ body: { current_password: present, password: next } })
-    await logIn({ email, password: next, remember: false })
-    setPresent('')
-    setNext('')
+    await fleet.editMe({ body: { current_password: draft.present, password: draft.next } })
+    await logIn({ email, password: draft.next, remember: false })
+    setDraft(EMPTY)
     toast({ text: t('done') })
   })
   const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), error)
   return (
     <section class="card">
-      <h2>{t('title')}</h2>
+      <h2>{t('password')}</h2>
       <p class="muted">{t('says')}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void write.run()
-        }}
-      >
+      <form class="form" onSubmit={submits(() => write.run())}>
         <Field
           label={t('present')}
           type="password"
           autocomplete="current-password"
           required
-          value={present}
-          onValue={setPresent}
-          error={error}
-          pointer="/current_password"
+          {...field('present', '/current_password')}
         />
         <Field
           label={t('next')}
@@ -59,12 +52,9 @@ export function Password() {
           autocomplete="new-password"
           required
           minLength={8}
-          value={next}
-          onValue={setNext}
-          error={error}
-          pointer="/password"
+          {...field('next', '/password')}
         />
-        {error !== undefined && <ProblemCard error={error} />}
+        <ProblemCard error={error} />
         <Button type="submit" write={write}>
           {t('change')}
         </Button>

@@ -9,14 +9,12 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
+import { browserText } from './browser-text.ts'
 
 const t = words({
   title: ['Where you are logged in', 'Wo Sie angemeldet sind'],
   device: ['Browser or program', 'Browser oder Programm'],
-  from: ['From', 'Von'],
   since: ['Since', 'Seit'],
-  used: ['Last used', 'Zuletzt benutzt'],
-  actions: ['Actions', 'Aktionen'],
   here: ['this one', 'diese hier'],
   end: ['End', 'Beenden'],
   others: ['End all others', 'Alle anderen beenden'],
@@ -33,10 +31,14 @@ export function Sessions() {
       (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
     )
   const columns: readonly Column<Session>[] = [
-    { name: t('device'), cell: ({ user_agent }) => plainText(user_agent ?? '–') },
+    {
+      name: t('device'),
+      cell: ({ user_agent }) =>
+        user_agent === null ? '–' : <span title={plainText(user_agent)}>{browserText(user_agent)}</span>,
+    },
     { name: t('from'), cell: ({ ip }) => ip ?? '–' },
     { name: t('since'), cell: ({ created_at }) => <Age at={created_at} /> },
-    { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
+    { name: t('lastUsed'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
     {
       name: t('actions'),
       cell: (session) =>
@@ -58,7 +60,7 @@ export function Sessions() {
                 idOf={({ session_id }) => session_id}
               />
               {others.length > 1 && (
-                <p>
+                <p class="pager">
                   <Button onClick={() => void end(...others)}>{t('others')}</Button>
                 </p>
               )}

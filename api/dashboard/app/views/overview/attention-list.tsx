@@ -6,6 +6,7 @@ import { useAnswer } from '../../data/answers.ts'
 import type { AttentionCase } from '../../fleet/attention.ts'
 import { Age } from '../../parts/age.tsx'
 import { Button } from '../../parts/button.tsx'
+import { connectionReason } from '../../parts/connection-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { CaseRemedy, RemedyDialog } from './case-remedy.tsx'
 import { type Remedy, type ShownCase, worstFirst } from './more-cases.ts'
@@ -83,7 +84,8 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
 /** Why the first device of a group went: what took it took the others. */
 function Reason({ id }: { readonly id: string }) {
   const reason = useAnswer('getDevice', { device_id: id }).data?.connectivity.reason
-  return reason == null ? null : <> ({plainText(reason)})</>
+  const text = connectionReason(reason ?? null)
+  return text === undefined ? null : <> ({text})</>
 }
 
 /** Nobody is told that all is well above warnings that are still open. */

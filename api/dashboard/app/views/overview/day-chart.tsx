@@ -1,7 +1,6 @@
 // How many devices were online over the day, with what fired and what was rolled out meanwhile. A picture and not a chart to
 // work with: each mark leads to what happened then.
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { instant } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
@@ -21,11 +20,7 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
     { query: { state: 'firing,recovering,resolved', sort: 'fired_at:desc', per_page: 100 } },
     { everyMs: EVERY_MS },
   )
-  const rollouts = useAnswer(
-    'listDeployments',
-    { query: { per_page: 50 } },
-    { everyMs: EVERY_MS, isWanted: may('listDeployments') },
-  )
+  const rollouts = useAnswer('listDeployments', { query: { per_page: 50 } }, { everyMs: EVERY_MS })
   const online = trend && barsOf(trend, 'online', nowMs)
   const known = online?.filter((value) => value !== undefined) ?? []
   // The first counts come a minute after the first start.
@@ -50,6 +45,10 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
       >
         <path d={areaOf(online, most)} />
       </svg>
+      <p class="day-axis muted" aria-hidden="true">
+        <span>{instant(nowMs - DAY_MS, { timeStyle: 'short', dateStyle: 'medium' })}</span>
+        <span>{t('now')}</span>
+      </p>
       {marks.size > 0 && (
         <ul class="day-marks" aria-label={t('dayMarks')}>
           {Array.from({ length: SLOTS }, (_, slot) => {

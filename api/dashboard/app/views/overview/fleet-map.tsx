@@ -48,7 +48,7 @@ export function FleetMap({ rows, selected, isTable, onFlip, flipText, onPeek, ch
   )
   return (
     <section class="card" aria-labelledby="map">
-      <header class="map-head">
+      <header class="row map-head">
         <h2 id="map">{t('map')}</h2>
         <SelectField
           label={t('depth')}

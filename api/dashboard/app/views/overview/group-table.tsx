@@ -3,7 +3,7 @@ import { pathOf } from '../../address/routes.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { type Share, StackedBar } from '../../parts/stacked-bar.tsx'
-import { statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { number } from '../../words/words.ts'
 import { t } from './overview-words.ts'
 
@@ -29,7 +29,7 @@ export function GroupTable({ blocks }: { readonly blocks: readonly CountedGroup[
           name: t('group'),
           cell: ({ name }) => (
             <a href={pathOf('devices', {}, { q: name === '' ? undefined : `group:${name}` })}>
-              {name === '' ? t('noGroup') : plainText(name)}
+              {name === '' ? t('withoutGroup') : plainText(name)}
             </a>
           ),
         },
@@ -60,7 +60,7 @@ const TONES: Readonly<Record<(typeof DEVICE_STATUSES)[number], Share['tone']>> =
 
 function sharesOf(counts: readonly number[]): readonly Share[] {
   return DEVICE_STATUSES.map((status, i) => ({
-    name: statusWord(status),
+    name: stateWord(status),
     count: counts[i] ?? 0,
     tone: TONES[status],
   }))

@@ -20,7 +20,7 @@ import { type MapView, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { plainText } from '../../parts/plain-text.ts'
-import { statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
 import { MapBox } from './map-box.tsx'
@@ -174,9 +174,9 @@ export function HeatMap(props: HeatMapProps) {
       <p class="visually-hidden" role="status">
         {row === undefined
           ? ''
-          : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}${spoken(metric?.values[row])}`}
+          : `${plainText(columns.names[row] ?? '')}: ${stateWord(columns.statusAt(row))}${spoken(metric?.values[row])}`}
       </p>
-      <div class="map-foot">
+      <div class="row map-foot">
         <MapLegend colouring={colouring} metric={metric} versions={versions?.versions ?? []} />
         {layout !== undefined && <MapZoom zoom={zoom} whole={map.whole} isEnlarged={view.zoom > 1} />}
       </div>
@@ -198,7 +198,7 @@ function GroupLabels({ layout, view }: { readonly layout: MapLayout; readonly vi
           }}
           title={`${plainText(block.name)} · ${block.rows.length}`}
         >
-          {block.name === '' ? t('noGroup') : plainText(block.name)}
+          {block.name === '' ? t('withoutGroup') : plainText(block.name)}
         </a>
       ))}
     </div>

@@ -1,5 +1,6 @@
 import { plainText } from '../../parts/plain-text.ts'
-import { STATUS_GLYPHS, statusWord } from '../../parts/status-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
+import { STATUS_GLYPHS } from '../../parts/status-mark.tsx'
 import { number } from '../../words/words.ts'
 import { type Colouring, METRIC_FILLS, type MetricColouring, STATUS_FILLS } from './map-colours.ts'
 import { t } from './overview-words.ts'
@@ -18,7 +19,7 @@ export function MapLegend({ colouring, metric, versions }: MapLegendProps) {
       <ul class="map-legend" aria-hidden="true">
         {STATUS_FILLS.map((name) => (
           <li key={name}>
-            <span class={`map-swatch map-fill-${name}`} /> {STATUS_GLYPHS[name]} {statusWord(name)}
+            <span class={`map-swatch map-fill-${name}`} /> {STATUS_GLYPHS[name]} {stateWord(name)}
           </li>
         ))}
       </ul>

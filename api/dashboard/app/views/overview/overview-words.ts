@@ -1,7 +1,6 @@
 import { words } from '../../words/words.ts'
 
 export const t = words({
-  title: ['Overview', 'Übersicht'],
   devices: ['{n} devices', '{n} Geräte'],
   counts: ['Devices by status', 'Geräte nach Status'],
   moved: ['{n} in 15 min', '{n} in 15 min'],
@@ -17,7 +16,6 @@ export const t = words({
   keyEnd: ['Close the panel or the selection', 'Vorschau oder Auswahl schließen'],
   depth: ['Group levels', 'Gruppenebenen'],
   colour: ['Colour by', 'Farbe nach'],
-  noGroup: ['without a group', 'ohne Gruppe'],
   status: ['status', 'Status'],
   seen: ['last seen', 'zuletzt gesehen'],
   alert: ['alert', 'Alarm'],
@@ -29,7 +27,6 @@ export const t = words({
     'Choose a metric that devices report as a number.',
     'Wählen Sie eine Metrik, die Geräte als Zahl melden.',
   ],
-  noValue: ['no value', 'kein Wert'],
   otherVersion: ['other version or none', 'andere Version oder keine'],
   hasCritical: ['critical alert', 'kritischer Alarm'],
   hasWarning: ['warning', 'Warnung'],
@@ -40,10 +37,7 @@ export const t = words({
   seen10m: ['within 10 min', 'vor höchstens 10 min'],
   seen1h: ['within 1 h', 'vor höchstens 1 h'],
   seenLater: ['longer ago or never', 'länger her oder nie'],
-  zoomIn: ['Zoom in', 'Hineinzoomen'],
-  zoomOut: ['Zoom out', 'Herauszoomen'],
   wholeMap: ['Whole map', 'Ganze Karte'],
-  group: ['Group', 'Gruppe'],
   total: ['Devices', 'Geräte'],
   trouble: ['Trouble', 'Probleme'],
   shares: ['Status', 'Status'],
@@ -177,5 +171,4 @@ export const t = words({
   open: ['open commands', 'offene Befehle'],
   alerts: ['open alerts', 'offene Alarme'],
   rollouts: ['active rollouts', 'laufende Rollouts'],
-  unknown: ['unknown', 'unbekannt'],
 })

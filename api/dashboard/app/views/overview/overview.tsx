@@ -40,7 +40,10 @@ const AGES_EVERY_MS = 10_000
 export default function Overview() {
   const isReady = fleetState.value.state === 'ready' && fleetVersion.value > 0
   return (
-    <Page title={t('title')} mark={isReady && <span class="muted">{t('devices', { n: columns.size })}</span>}>
+    <Page
+      title={t('overview')}
+      mark={isReady && <span class="muted">{t('devices', { n: columns.size })}</span>}
+    >
       <FleetArea summary={(total) => <Summary total={total} />}>
         <Fleet />
       </FleetArea>

@@ -1,5 +1,4 @@
 // The pulse of the service at the foot of the overview. What is not known is said to be so.
-import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { fleetStats } from '../../live/fleet-index.ts'
 import { number } from '../../words/words.ts'
@@ -18,7 +17,7 @@ interface StripValue {
 
 export function ServiceStrip() {
   const stats = fleetStats.value
-  const system = useAnswer('getSystem', {}, { everyMs: EVERY_MS, isWanted: may('getSystem') }).data
+  const system = useAnswer('getSystem', {}, { everyMs: EVERY_MS }).data
   const readiness = useReadiness()
   if (stats === undefined) return null
   // Red is only what the service itself calls broken.

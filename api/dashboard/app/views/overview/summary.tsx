@@ -1,8 +1,10 @@
 // The overview where there are more devices than a page keeps: the service counts, and groups are rows in place of a map.
+
 import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, whole } from '../../address/codecs.ts'
 import { formatQuery, parseQuery } from '../../address/filter.ts'
 import { onlyValue } from '../../address/filter-edit.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { toServerQuery } from '../../address/server-filter.ts'
 import { useAnswer } from '../../data/answers.ts'
@@ -39,9 +41,7 @@ export function Summary({ total }: { readonly total: number }) {
       query: {
         by: 'group',
         depth: depthValue.value,
-        ...(group === undefined ? {} : { group }),
-        ...(type === undefined ? {} : { type }),
-        ...(firstTag === undefined ? {} : { tag: firstTag }),
+        ...given({ group, type, tag: firstTag }),
       },
     },
     { everyMs: EVERY_MS, isWanted: uncounted.length === 0 },
@@ -70,7 +70,7 @@ export function Summary({ total }: { readonly total: number }) {
                 ))}
               </ul>
               <section class="card" aria-labelledby="groups">
-                <header class="map-head">
+                <header class="row map-head">
                   <h2 id="groups">{t('map')}</h2>
                   <SelectField
                     label={t('depth')}

@@ -15,6 +15,8 @@ import { BARS, barsOf, changeLately } from './trend.ts'
 import { trendGroup, useFleetTrend } from './use-fleet-trend.ts'
 
 const HEIGHT = 12
+/** Fewer bars of half an hour are specks in a corner. */
+const BARS_MIN = 4
 const STATUSES = STATUSES_WORST_FIRST.filter((status) => status !== 'decommissioned')
 
 export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly query: Query }) {
@@ -22,11 +24,20 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
   const bars = useMemo(() => trend && STATUSES.map((status) => barsOf(trend, status, nowMs)), [trend])
   const most = Math.max(1, ...(bars?.flat().map((value) => value ?? 0) ?? []))
   const counts = useMemo(() => countsOf(rows), [rows])
+  const changes =
+    trend &&
+    STATUSES.map((status) =>
+      changeLately(trend, status, { count: counts[STATUS[status]] ?? 0, nowMs: now.peek() }),
+    )
+  const hasChanges = changes?.some((change) => change !== undefined && change !== 0) === true
+  // Before there is a trend its place is not kept: every tile would be half empty.
+  const hasBars =
+    bars?.some((values) => values.filter((value) => value !== undefined).length >= BARS_MIN) === true
   return (
     <ul class="tiles" aria-label={t('counts')}>
       {STATUSES.map((status, i) => {
         const count = counts[STATUS[status]] ?? 0
-        const change = trend && changeLately(trend, status, { count, nowMs: now.peek() })
+        const change = changes?.[i]
         return (
           <li key={status}>
             <a
@@ -35,8 +46,10 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
             >
               <StatusMark status={status} />
               <strong class="tile-count">{number(count)}</strong>
-              <span class="muted">{change ? t('moved', { n: signed(change) }) : '\u00a0'}</span>
-              {bars?.[i] !== undefined && <Bars values={bars[i]} most={most} />}
+              {hasChanges && (
+                <span class="muted">{change ? t('moved', { n: signed(change) }) : '\u00a0'}</span>
+              )}
+              {hasBars && bars?.[i] !== undefined && <Bars values={bars[i]} most={most} />}
             </a>
           </li>
         )

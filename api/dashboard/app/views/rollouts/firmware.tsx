@@ -1,5 +1,4 @@
 // Images of firmware: upload one, see what is there, take one out of use.
-import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
@@ -7,37 +6,29 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
-import { Button } from '../../parts/button.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
-import { RolloutSections } from './sections.tsx'
 import { UploadForm } from './upload-form.tsx'
 
 const t = words({
   title: ['Firmware images', 'Firmware-Abbilder'],
-  version: ['Version', 'Version'],
-  type: ['Device type', 'Gerätetyp'],
   size: ['Size', 'Größe'],
-  hash: ['SHA-256', 'SHA-256'],
-  status: ['Status', 'Status'],
-  used: ['Rollouts', 'Rollouts'],
   at: ['Uploaded', 'Hochgeladen'],
-  actions: ['Actions', 'Aktionen'],
+  usedSays: ['{active} active of {total}', '{active} von {total} laufen'],
   deploy: ['Deploy', 'Ausrollen'],
   yank: ['Yank', 'Zurückziehen'],
   yankSays: [
     'No device gets {version} any more, and its rollouts stop. Devices that run it keep it.',
     'Kein Gerät erhält {version} mehr, und seine Rollouts halten an. Geräte, auf denen es läuft, behalten es.',
   ],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'The image of {version} is deleted for good.',
     'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
@@ -53,25 +44,22 @@ const t = words({
 type Image = ReplyOf<Operations['listFirmware']>['data'][number]
 
 export default function Firmware() {
-  const mayList = may('listFirmware')
-  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } }, { isWanted: mayList })
-  const [yanking, setYanking] = useState<Image | undefined>(undefined)
-  const [removing, setRemoving] = useState<Image | undefined>(undefined)
+  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } })
   const isAdmin = may('uploadFirmware')
   const columns: readonly Column<Image>[] = [
     { name: t('version'), cell: ({ version }) => plainText(version) },
-    { name: t('type'), cell: ({ device_type }) => device_type },
+    { name: t('deviceType'), cell: ({ device_type }) => device_type },
     { name: t('size'), isNumber: true, cell: ({ size_bytes }) => byteCount(size_bytes) },
-    { name: t('hash'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
+    { name: t('sha256'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
     {
       name: t('status'),
       cell: ({ status, storage }) =>
         storage === 'missing' ? `${stateWord(status)}, ${stateWord(storage)}` : stateWord(status),
     },
     {
-      name: t('used'),
+      name: t('rollouts'),
       isNumber: true,
-      cell: ({ deployments }) => `${deployments.active} / ${deployments.total}`,
+      cell: ({ deployments }) => t('usedSays', { ...deployments }),
     },
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
     {
@@ -84,22 +72,37 @@ export default function Firmware() {
             </a>
           )}
           {isAdmin && image.status !== 'yanked' && (
-            <Button onClick={() => setYanking(image)}>{t('yank')}</Button>
+            <ConfirmButton
+              action={t('yank')}
+              onConfirm={async () => {
+                await fleet.editFirmware({ firmware_id: image.firmware_id, body: { status: 'yanked' } })
+                refreshAnswers('listFirmware')
+              }}
+            >
+              <p>{t('yankSays', { version: image.version })}</p>
+            </ConfirmButton>
           )}
-          {isAdmin && <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(image)} />}
+          {isAdmin && (
+            <ConfirmButton
+              icon="trash-2"
+              label={t('delete')}
+              action={t('delete')}
+              typed={image.version}
+              onConfirm={async () => {
+                await fleet.deleteFirmware({ firmware_id: image.firmware_id })
+                refreshAnswers('listFirmware')
+              }}
+            >
+              <p>{t('removeSays', { version: image.version })}</p>
+            </ConfirmButton>
+          )}
         </span>
       ),
     },
   ]
-  if (!mayList)
-    return (
-      <Page title={t('title')}>
-        <RoleNeeded operation="listFirmware" />
-      </Page>
-    )
   return (
-    <Page title={t('title')}>
-      <RolloutSections />
+    <Page title={t('title')} needs="listFirmware">
+      <AreaTabs of="rollouts" />
       {isAdmin && <UploadForm />}
       <AnswerTable
         answer={answer}
@@ -108,31 +111,6 @@ export default function Firmware() {
         columns={columns}
         idOf={({ firmware_id }) => firmware_id}
       />
-      {yanking !== undefined && (
-        <ConfirmAction
-          action={t('yank')}
-          onConfirm={async () => {
-            await fleet.editFirmware({ firmware_id: yanking.firmware_id, body: { status: 'yanked' } })
-            refreshAnswers('listFirmware')
-          }}
-          onClose={() => setYanking(undefined)}
-        >
-          <p>{t('yankSays', { version: yanking.version })}</p>
-        </ConfirmAction>
-      )}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('remove')}
-          typed={removing.version}
-          onConfirm={async () => {
-            await fleet.deleteFirmware({ firmware_id: removing.firmware_id })
-            refreshAnswers('listFirmware')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { version: removing.version })}</p>
-        </ConfirmAction>
-      )}
     </Page>
   )
 }

@@ -1,41 +1,39 @@
 // A new deployment: what, where, how, and then a look at whom it would reach before anything is sent (D6).
+
 import { useState } from 'preact/hooks'
 import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
+import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { submits } from '../../parts/submits.ts'
+import { filterTarget, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
+import { targetText } from '../../parts/target-text.ts'
 import { words } from '../../words/words.ts'
 import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toWish } from './rollout-draft.ts'
 import { RolloutPlan } from './rollout-plan.tsx'
-import { targetText } from './rollout-words.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const t = words({
-  title: ['New rollout', 'Neuer Rollout'],
-  what: ['What', 'Was'],
-  image: ['Image', 'Abbild'],
-  where: ['Where', 'Wo'],
   name: ['Name (optional)', 'Name, falls er einen hat'],
   how: ['How', 'Wie'],
-  strategy: ['Strategy', 'Strategie'],
   canary: ['canary: first a few, then the rest', 'erst wenige, dann der Rest'],
   rolling: ['rolling: some at a time', 'einige zugleich'],
   allAtOnce: ['all at once', 'alle auf einmal'],
@@ -61,20 +59,9 @@ const firmwareValue = queryValue('firmware', text())
 const TARGETS = ['group', 'tag', 'type', 'devices', 'filter', 'all'] as const
 
 export default function NewRollout() {
-  const isAllowed = may('createDeployment')
-  const images = useAnswer(
-    'listFirmware',
-    { query: { status: 'available', per_page: 200 } },
-    { isWanted: isAllowed },
-  )
-  if (!isAllowed)
-    return (
-      <Page title={t('title')}>
-        <RoleNeeded operation="createDeployment" />
-      </Page>
-    )
+  const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
   return (
-    <Page title={t('title')}>
+    <Page title={t('newRollout')} needs="createDeployment">
       <AnswerArea answer={images}>
         {({ data }) =>
           data.length === 0 ? (
@@ -137,14 +124,9 @@ function Form({ images }: { readonly images: readonly Image[] }) {
     if ('deployment_id' in started) navigate(pathOf('rollout', { deployment_id: started.deployment_id }))
   })
   const error = start.error.value ?? look.error.value
+  const field = boundFields(draft, change, error)
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void (preview === undefined ? look.run() : start.run())
-      }}
-    >
+    <form class="stack" onSubmit={submits(() => (preview === undefined ? look.run() : start.run()))}>
       <div class="cards">
         <section class="card">
           <h2>{t('what')}</h2>
@@ -159,14 +141,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
               again()
             }}
           />
-          <Field
-            label={t('name')}
-            maxLength={128}
-            value={draft.name}
-            onValue={(name) => change({ name })}
-            error={error}
-            pointer="/name"
-          />
+          <Field label={t('name')} maxLength={128} {...field('name')} />
         </section>
         <section class="card">
           <h2>{t('where')}</h2>
@@ -183,11 +158,11 @@ function Form({ images }: { readonly images: readonly Image[] }) {
             draft={draft}
             accepted={preview.accepted}
             version={plainText(version)}
-            target={plainText(targetText(wish.target))}
+            target={targetText(wish.target)}
           />
         </div>
       )}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       <div class="row">
         {preview === undefined ? (
           <Button kind="primary" type="submit" icon="eye" write={look}>
@@ -206,7 +181,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
 function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
   if (kind === 'all') return { type: kind }
   if (kind === 'filter') return filterTarget(names)
-  return { type: kind, value: kind === 'devices' ? idsIn(names) : names }
+  return { type: kind, value: kind === 'devices' ? listed(names) : names }
 }
 
 interface StrategyFieldsProps {
@@ -216,6 +191,7 @@ interface StrategyFieldsProps {
 }
 
 function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
+  const field = boundFields(draft, onChange, error)
   return (
     <section class="card">
       <h2>{t('how')}</h2>
@@ -232,50 +208,24 @@ function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
             type="number"
             min={1}
             max={100}
-            value={draft.percent}
-            onValue={(percent) => onChange({ percent })}
-            error={error}
-            pointer="/canary/percent"
+            {...field('percent', '/canary/percent')}
           />
-          <Field
-            label={t('soak')}
-            type="number"
-            min={0}
-            value={draft.soakMin}
-            onValue={(soakMin) => onChange({ soakMin })}
-            error={error}
-            pointer="/canary/soak_sec"
-          />
+          <Field label={t('soak')} type="number" min={0} {...field('soakMin', '/canary/soak_sec')} />
         </>
       )}
-      <Field
-        label={t('slots')}
-        type="number"
-        min={1}
-        max={1000}
-        value={draft.slots}
-        onValue={(slots) => onChange({ slots })}
-        error={error}
-        pointer="/max_concurrent"
-      />
+      <Field label={t('slots')} type="number" min={1} max={1000} {...field('slots', '/max_concurrent')} />
       <Field
         label={t('abort')}
         type="number"
         min={1}
         max={100}
-        value={draft.failures}
-        onValue={(failures) => onChange({ failures })}
-        error={error}
-        pointer="/abort/failure_percent"
+        {...field('failures', '/abort/failure_percent')}
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={draft.isRolledBack}
-          onChange={({ currentTarget }) => onChange({ isRolledBack: currentTarget.checked })}
-        />
-        {t('rollback')}
-      </label>
+      <CheckField
+        label={t('rollback')}
+        isOn={draft.isRolledBack}
+        onValue={(isOn) => onChange({ isRolledBack: isOn })}
+      />
     </section>
   )
 }

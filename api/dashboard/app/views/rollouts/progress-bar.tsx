@@ -4,14 +4,7 @@ import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  progress: ['Progress', 'Fortschritt'],
-  succeeded: ['succeeded', 'erfolgreich'],
   in_progress: ['under way', 'unterwegs'],
-  pending: ['waiting', 'wartet'],
-  failed: ['failed', 'fehlgeschlagen'],
-  rolled_back: ['rolled back', 'zurückgenommen'],
-  skipped: ['skipped', 'übersprungen'],
-  cancelled: ['cancelled', 'abgebrochen'],
 })
 
 export type Deployment = ReplyOf<Operations['getDeployment']>
@@ -29,7 +22,7 @@ export function ProgressBar({
         { name: t('in_progress'), count: progress.in_progress, tone: 'busy' },
         { name: t('failed'), count: progress.failed, tone: 'bad' },
         { name: t('rolled_back'), count: progress.rolled_back, tone: kind === 'rollback' ? 'good' : 'warn' },
-        { name: t('pending'), count: progress.pending, tone: 'rest' },
+        { name: t('waiting'), count: progress.pending, tone: 'rest' },
         { name: t('skipped'), count: progress.skipped, tone: 'rest' },
         { name: t('cancelled'), count: progress.cancelled, tone: 'rest' },
       ]}

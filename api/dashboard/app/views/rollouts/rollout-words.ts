@@ -1,31 +1,10 @@
-// Rollouts in words.
 import type { DeploymentStatus } from '../../../../../schemas/vocabulary.ts'
 import { words } from '../../words/words.ts'
 
+/** A rollout that is pending waits, and one that is completed will not go on. */
 const statuses = words({
-  scheduled: ['scheduled', 'geplant'],
   pending: ['waiting', 'wartet'],
-  in_progress: ['under way', 'läuft'],
-  paused: ['paused', 'angehalten'],
-  rolling_back: ['rolling back', 'wird zurückgenommen'],
   completed: ['completed', 'abgeschlossen'],
-  failed: ['failed', 'fehlgeschlagen'],
-  aborted: ['aborted', 'abgebrochen von selbst'],
-  cancelled: ['cancelled', 'abgebrochen'],
-  rolled_back: ['rolled back', 'zurückgenommen'],
-})
-const t = words({
-  all: ['all devices', 'alle Geräte'],
-  some: [
-    { one: '{n} device', other: '{n} devices' },
-    { one: '{n} Gerät', other: '{n} Geräte' },
-  ],
 })
 
 export const deploymentStatusWord = (status: DeploymentStatus) => statuses(status)
-
-export function targetText({ type, value }: { readonly type: string; readonly value?: unknown }): string {
-  if (type === 'all' || type === 'fleet') return t('all')
-  if (Array.isArray(value)) return t('some', { n: value.length })
-  return `${type}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
-}

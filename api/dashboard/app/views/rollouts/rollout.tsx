@@ -1,10 +1,10 @@
 // One deployment: its stages, what holds it, its failures by cause, and every device of it.
 
-import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { errorText } from '../../../../../schemas/error-text.ts'
 import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -17,8 +17,9 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -27,6 +28,7 @@ import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
@@ -34,7 +36,7 @@ import { type Deployment, ProgressBar } from './progress-bar.tsx'
 import { causeValue, FAILED_QUERY, Failures, ofCause } from './rollout-failures.tsx'
 import { lastStep } from './rollout-jobs.ts'
 import { Stages } from './rollout-stages.tsx'
-import { deploymentStatusWord, targetText } from './rollout-words.ts'
+import { deploymentStatusWord } from './rollout-words.ts'
 
 const t = words({
   title: ['Rollout', 'Rollout'],
@@ -46,19 +48,16 @@ const t = words({
     'No new updates start. Devices that are installing finish; {n} waiting ones are cancelled.',
     'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
   ],
-  version: ['Version', 'Version'],
   summary: ['Summary', 'Überblick'],
   target: ['Devices', 'Geräte'],
-  strategy: ['Strategy', 'Strategie'],
   slots: ['At a time', 'Gleichzeitig'],
+  slotsOf: ['{n} now, at most {most}', 'jetzt {n}, höchstens {most}'],
   abort: ['Aborts at', 'Endet von selbst bei'],
   abortSays: ['{percent} % failures after {n} finished', '{percent} % Fehlschlägen nach {n} fertigen'],
   by: ['Created by', 'Angelegt von'],
-  started: ['Started', 'Begonnen'],
   finished: ['Finished', 'Fertig'],
   held: ['Waiting because of', 'Warum andere warten'],
   skipped: ['Skipped', 'Übersprungen'],
-  failures: ['Failures', 'Fehlschläge'],
   roll: ['Roll back…', 'Zurückrollen…'],
   rollDo: ['Roll back {id}', '{id} zurückrollen'],
   rollSays: [
@@ -66,15 +65,10 @@ const t = words({
     'Das Gerät soll {version} wieder installieren und startet neu.',
   ],
   devices: ['Devices of this rollout', 'Geräte dieses Rollouts'],
-  device: ['Device', 'Gerät'],
-  status: ['Status', 'Status'],
   heldFilter: ['Held by', 'Wartet auf'],
   any: ['any reason', 'egal'],
   versions: ['Versions', 'Versionen'],
   attempt: ['Attempt', 'Versuch'],
-  why: ['Why', 'Warum'],
-  since: ['Last step', 'Letzter Schritt'],
-  actions: ['Actions', 'Aktionen'],
   retry: ['Try again', 'Noch einmal'],
   find: ['Find by id', 'Nach ID suchen'],
   none: ['No devices match these filters', 'Kein Gerät passt zu diesen Filtern'],
@@ -92,7 +86,6 @@ const OPEN = ['scheduled', 'pending', 'in_progress', 'paused']
 export default function Rollout({ params }: { readonly params: Params }) {
   const deployment_id = params['deployment_id'] ?? ''
   const answer = useAnswer('getDeployment', { deployment_id }, { everyMs: 10_000 })
-  const [isCancelling, setCancelling] = useState(false)
   useLiveAnswers({ channel: 'ota' }, ['getDeployment', 'listDeploymentDevices'])
   const { data } = answer
   const acting = useWrite((call: () => Promise<unknown>) => call())
@@ -143,40 +136,40 @@ export default function Rollout({ params }: { readonly params: Params }) {
                 {t('pause')}
               </Button>
             )}
-            <Button kind="danger" icon="x" onClick={() => setCancelling(true)}>
-              {t('cancel')}
-            </Button>
+            <ConfirmButton
+              kind="danger"
+              icon="x"
+              action={t('cancel')}
+              onConfirm={async () => {
+                await fleet.cancelDeployment({ deployment_id })
+                refreshAnswers('getDeployment', 'listDeployments')
+              }}
+            >
+              <p>{t('cancelSays', { n: data.progress.pending })}</p>
+            </ConfirmButton>
           </>
         )
       }
     >
-      <AnswerArea answer={answer}>
-        {(deployment) => (
-          <div class="stack">
-            {deployment.status_reason !== null && <p role="status">{plainText(deployment.status_reason)}</p>}
-            <ProgressBar of={deployment} />
-            <div class="cards">
-              <Summary deployment={deployment} />
-              <Stages deployment={deployment} />
-              <Failures deployment={deployment} />
-              <Causes deployment={deployment} />
+      <div class="stack">
+        <AnswerArea answer={answer}>
+          {(deployment) => (
+            <div class="stack">
+              {deployment.status_reason !== null && (
+                <p role="status">{plainText(deployment.status_reason)}</p>
+              )}
+              <ProgressBar of={deployment} />
+              <div class="cards">
+                <Summary deployment={deployment} />
+                <Stages deployment={deployment} />
+                <Failures deployment={deployment} />
+                <Causes deployment={deployment} />
+              </div>
             </div>
-          </div>
-        )}
-      </AnswerArea>
-      <Members deploymentId={deployment_id} acting={acting} onAct={act} />
-      {isCancelling && data !== undefined && (
-        <ConfirmAction
-          action={t('cancel')}
-          onConfirm={async () => {
-            await fleet.cancelDeployment({ deployment_id })
-            refreshAnswers('getDeployment', 'listDeployments')
-          }}
-          onClose={() => setCancelling(false)}
-        >
-          <p>{t('cancelSays', { n: data.progress.pending })}</p>
-        </ConfirmAction>
-      )}
+          )}
+        </AnswerArea>
+        <Members deploymentId={deployment_id} acting={acting} onAct={act} />
+      </div>
     </Page>
   )
 }
@@ -196,38 +189,25 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
   return (
     <section class="card">
       <h2>{t('summary')}</h2>
-      <dl class="facts">
-        <dt>{t('version')}</dt>
-        <dd>{plainText(firmware_version)}</dd>
-        <dt>{t('target')}</dt>
-        <dd>
-          {plainText(targetText(target))} · {number(deployment.total)}
-        </dd>
-        <dt>{t('strategy')}</dt>
-        <dd>{strategy}</dd>
-        <dt>{t('slots')}</dt>
-        <dd>
-          {number(window)} / {number(max_concurrent)}
-        </dd>
-        <dt>{t('abort')}</dt>
-        <dd>
-          {t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) })}
-        </dd>
-        <dt>{t('failures')}</dt>
-        <dd>
-          <FailureText of={deployment} />
-        </dd>
-        <dt>{t('by')}</dt>
-        <dd>{personText(created_by)}</dd>
-        <dt>{t('started')}</dt>
-        <dd>
-          <Age at={started_at} />
-        </dd>
-        <dt>{t('finished')}</dt>
-        <dd>
-          <Age at={finished_at} />
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          [t('version'), plainText(firmware_version)],
+          [t('target'), `${targetText(target)} · ${number(deployment.total)}`],
+          [t('strategy'), strategy],
+          [
+            t('slots'),
+            window === max_concurrent ? number(window) : t('slotsOf', { n: window, most: max_concurrent }),
+          ],
+          [
+            t('abort'),
+            t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) }),
+          ],
+          [t('failures'), <FailureText of={deployment} />],
+          [t('by'), personText(created_by)],
+          [t('started'), <Age at={started_at} />],
+          [t('finished'), <Age at={finished_at} />],
+        ]}
+      />
     </section>
   )
 }
@@ -245,16 +225,11 @@ function Causes({ deployment: { held, skipped } }: { readonly deployment: Deploy
         .map(([name, counts]) => (
           <section key={name} class="card">
             <h2>{name}</h2>
-            <dl class="facts">
-              {Object.entries(counts)
+            <Facts
+              rows={Object.entries(counts)
                 .filter(([, count]) => count > 0)
-                .map(([reason, count]) => (
-                  <div key={reason} class="facts-row">
-                    <dt>{stateWord(reason)}</dt>
-                    <dd>{number(count)}</dd>
-                  </div>
-                ))}
-            </dl>
+                .map(([reason, count]) => [stateWord(reason), number(count)])}
+            />
           </section>
         ))}
     </>
@@ -277,12 +252,10 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     query: {
       ...(cause === '' ? { page: pageValue.value } : FAILED_QUERY),
       ...(cause !== '' || status.length === 0 ? {} : { status: status.join(',') }),
-      ...(held === '' ? {} : { held }),
-      ...(find === '' ? {} : { q: find }),
+      ...given({ held, q: find }),
     },
   })
   const canAct = may('retryDeploymentDevice')
-  const [rolling, setRolling] = useState<Job | undefined>(undefined)
   const columns: readonly Column<Job>[] = [
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
@@ -298,7 +271,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     },
     {
       name: t('versions'),
-      cell: ({ from_version, to_version }) => `${from_version ?? '?'} → ${to_version ?? '?'}`,
+      cell: ({ from_version, to_version }) => [from_version, to_version].filter(Boolean).join(' → '),
     },
     { name: t('attempt'), isNumber: true, cell: ({ attempt }) => attempt },
     {
@@ -313,7 +286,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
           </>
         ),
     },
-    { name: t('since'), cell: (job) => <Age at={lastStep(job)} /> },
+    { name: t('lastStep'), cell: (job) => <Age at={lastStep(job)} /> },
     ...(canAct
       ? [
           {
@@ -322,9 +295,17 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
               const { device_id, status: word } = job
               if (word === 'succeeded' && job.from_version !== null && may('rollBackDevice'))
                 return (
-                  <Button icon="rotate-ccw" onClick={() => setRolling(job)}>
-                    {t('roll')}
-                  </Button>
+                  <ConfirmButton
+                    icon="rotate-ccw"
+                    name={t('roll')}
+                    action={t('rollDo', { id: device_id })}
+                    onConfirm={async () => {
+                      await fleet.rollBackDevice({ device_id })
+                      refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
+                    }}
+                  >
+                    <p>{t('rollSays', { version: plainText(job.from_version ?? '') })}</p>
+                  </ConfirmButton>
                 )
               return ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
                 <Button
@@ -365,18 +346,6 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
         columns={columns}
         idOf={({ device_id }) => device_id}
       />
-      {rolling !== undefined && (
-        <ConfirmAction
-          action={t('rollDo', { id: rolling.device_id })}
-          onConfirm={async () => {
-            await fleet.rollBackDevice({ device_id: rolling.device_id })
-            refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
-          }}
-          onClose={() => setRolling(undefined)}
-        >
-          <p>{t('rollSays', { version: plainText(rolling.from_version ?? '') })}</p>
-        </ConfirmAction>
-      )}
     </section>
   )
 }

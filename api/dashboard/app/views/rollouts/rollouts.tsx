@@ -10,6 +10,7 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { AreaTabs } from '../../parts/area-tabs.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import type { Column } from '../../parts/data-table.tsx'
@@ -19,21 +20,13 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
+import { targetText } from '../../parts/target-text.ts'
 import { words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
 import { ProgressBar } from './progress-bar.tsx'
-import { deploymentStatusWord, targetText } from './rollout-words.ts'
-import { RolloutSections } from './sections.tsx'
+import { deploymentStatusWord } from './rollout-words.ts'
 
 const t = words({
-  title: ['Rollouts', 'Rollouts'],
-  create: ['New rollout', 'Neuer Rollout'],
-  status: ['Status', 'Status'],
-  version: ['Version', 'Version'],
-  target: ['Devices', 'Geräte'],
-  strategy: ['Strategy', 'Strategie'],
-  progress: ['Progress', 'Fortschritt'],
-  failures: ['Failures', 'Fehlschläge'],
   by: ['by {who}', 'von {who}'],
   started: ['Created', 'Angelegt'],
   empty: ['No rollouts yet', 'Noch wurde keine Firmware ausgerollt'],
@@ -43,24 +36,17 @@ const t = words({
   ],
   images: ['Open images', 'Zu den Abbildern'],
   none: ['No rollout has one of these statuses', 'Kein Rollout hat einen dieser Status'],
-  forbidden: [
-    'Rollouts need the role operator; your role is viewer.',
-    'Rollouts sind für Operatoren und Admins; Ihre Rolle ist Viewer.',
-  ],
 })
 
 type Row = ReplyOf<Operations['listDeployments']>['data'][number]
 const statusValue = queryValue('status', wordList())
 
 export default function Rollouts() {
-  const mayList = may('listDeployments')
   const status = statusValue.value
-  const answer = useAnswer(
-    'listDeployments',
-    { query: { page: pageValue.value, ...(status.length === 0 ? {} : { status: status.join(',') }) } },
-    { isWanted: mayList },
-  )
-  useLiveAnswers(mayList ? { channel: 'ota' } : undefined, ['listDeployments'])
+  const answer = useAnswer('listDeployments', {
+    query: { page: pageValue.value, ...(status.length === 0 ? {} : { status: status.join(',') }) },
+  })
+  useLiveAnswers({ channel: 'ota' }, ['listDeployments'])
   const columns: readonly Column<Row>[] = [
     {
       name: t('version'),
@@ -82,7 +68,7 @@ export default function Rollouts() {
         </>
       ),
     },
-    { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
+    { name: t('devices'), cell: ({ target }) => targetText(target) },
     { name: t('strategy'), cell: ({ strategy }) => strategy },
     { name: t('progress'), cell: (row) => <ProgressBar of={row} /> },
     { name: t('failures'), cell: (row) => <FailureText of={row} /> },
@@ -96,24 +82,19 @@ export default function Rollouts() {
       ),
     },
   ]
-  if (!mayList)
-    return (
-      <Page title={t('title')}>
-        <Empty title={t('forbidden')} />
-      </Page>
-    )
   return (
     <Page
-      title={t('title')}
+      title={t('rollouts')}
+      needs="listDeployments"
       actions={
         may('createDeployment') && (
           <Button kind="primary" icon="rocket" onClick={() => navigate(pathOf('newRollout'))}>
-            {t('create')}
+            {t('newRollout')}
           </Button>
         )
       }
     >
-      <RolloutSections />
+      <AreaTabs of="rollouts" />
       <div class="filters">
         <ChoiceChips
           label={t('status')}
@@ -133,7 +114,7 @@ export default function Rollouts() {
             </Empty>
           )
         }
-        caption={t('title')}
+        caption={t('rollouts')}
         columns={columns}
         idOf={({ deployment_id }) => deployment_id}
       />

@@ -1,19 +1,19 @@
 // When a rollout may begin on a device, and how long each phase may take there.
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
+import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
 import { instant, timeZone } from '../../words/time.ts'
 import { locale, words } from '../../words/words.ts'
 import { DAYS, PHASES, type RolloutDraft, type WindowDraft } from './rollout-draft.ts'
 
 const t = words({
-  when: ['When', 'Wann'],
   start: ['Not before (empty: immediately)', 'Nicht vor (leer: sofort)'],
   windows: ['Start only within', 'Geräte beginnen nur innerhalb von'],
   always: ['Devices start at any time.', 'Geräte beginnen jederzeit.'],
   days: ['Days (none: every day)', 'Tage (keiner: jeden Tag)'],
   from: ['From', 'Ab'],
   hours: ['For hours', 'Stunden lang'],
-  zone: ['Time zone', 'Zeitzone'],
   add: ['Add a window', 'Zeitfenster hinzufügen'],
   remove: ['Remove window {n}', 'Zeitfenster {n} entfernen'],
   limits: ['Time limit per phase', 'Zeitgrenzen jeder Phase'],
@@ -40,11 +40,14 @@ export interface ScheduleFieldsProps {
   readonly error: unknown
 }
 
-export function ScheduleFields({
-  draft: { startAt, windows, timeoutsMin },
-  onChange,
-  error,
-}: ScheduleFieldsProps) {
+export function ScheduleFields({ draft, onChange, error }: ScheduleFieldsProps) {
+  const { startAt, windows, timeoutsMin } = draft
+  const field = boundFields(draft, onChange, error)
+  const limit = boundFields(
+    timeoutsMin,
+    (changes) => onChange({ timeoutsMin: { ...timeoutsMin, ...changes } }),
+    error,
+  )
   const replace = (at: number, changes: Partial<WindowDraft>) =>
     onChange({ windows: windows.map((window, i) => (i === at ? { ...window, ...changes } : window)) })
   return (
@@ -53,11 +56,8 @@ export function ScheduleFields({
       <Field
         label={t('start')}
         type="datetime-local"
-        value={startAt}
-        onValue={(text) => onChange({ startAt: text })}
-        error={error}
-        pointer="/start_at"
         {...(startAt === '' ? {} : { hint: instant(Date.parse(startAt)) })}
+        {...field('startAt', '/start_at')}
       />
       <p class="muted">{windows.length === 0 ? t('always') : t('windows')}</p>
       {windows.map((window, at) => (
@@ -93,10 +93,7 @@ export function ScheduleFields({
               type="number"
               min={1}
               placeholder={String(USUAL_MIN[phase])}
-              value={timeoutsMin[phase]}
-              onValue={(text) => onChange({ timeoutsMin: { ...timeoutsMin, [phase]: text } })}
-              error={error}
-              pointer={`/timeouts/${phase}_sec`}
+              {...limit(phase, `/timeouts/${phase}_sec`)}
             />
           ))}
         </div>
@@ -114,34 +111,23 @@ interface WindowFieldsProps {
 }
 
 function WindowFields({ window, at, onChange, error, children }: WindowFieldsProps) {
-  const { days, start, hours, tz } = window
+  const { days } = window
+  const field = boundFields(window, onChange, error)
   return (
     <div class="stack window-fields">
-      <fieldset class="chips">
-        <legend class="visually-hidden">{t('days')}</legend>
-        {DAYS.map((day, index) => (
-          <button
-            key={day}
-            type="button"
-            class="chip chip-choice"
-            aria-pressed={days.includes(day)}
-            onClick={() => onChange({ days: DAYS.filter((each) => (each === day) !== days.includes(each)) })}
-          >
-            {dayName(index)}
-          </button>
-        ))}
-        {children}
-      </fieldset>
-      <div class="form-pair">
-        <Field
-          label={t('from')}
-          type="time"
-          required
-          value={start}
-          onValue={(text) => onChange({ start: text })}
-          error={error}
-          pointer={`/windows/${at}/start`}
+      <div class="row">
+        <ChoiceChips
+          label={t('days')}
+          options={DAYS.map((day, index) => [day, dayName(index)] as const)}
+          value={{
+            value: days,
+            set: (chosen) => onChange({ days: DAYS.filter((day) => chosen.includes(day)) }),
+          }}
         />
+        {children}
+      </div>
+      <div class="form-pair">
+        <Field label={t('from')} type="time" required {...field('start', `/windows/${at}/start`)} />
         <Field
           label={t('hours')}
           type="number"
@@ -149,21 +135,10 @@ function WindowFields({ window, at, onChange, error, children }: WindowFieldsPro
           min={0.25}
           max={24}
           step={0.25}
-          value={hours}
-          onValue={(text) => onChange({ hours: text })}
-          error={error}
-          pointer={`/windows/${at}/duration_min`}
+          {...field('hours', `/windows/${at}/duration_min`)}
         />
       </div>
-      <Field
-        label={t('zone')}
-        required
-        spellcheck={false}
-        value={tz}
-        onValue={(text) => onChange({ tz: text })}
-        error={error}
-        pointer={`/windows/${at}/tz`}
-      />
+      <Field label={t('timeZone')} required spellcheck={false} {...field('tz', `/windows/${at}/tz`)} />
     </div>
   )
 }

@@ -1,25 +1,25 @@
 // An upload with its progress. `fetch` tells nothing of what it sends, so this one request goes by XMLHttpRequest.
+
 import { useId, useRef, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { Problem } from '../../../../../schemas/problem.ts'
 import { API } from '../../address/api.ts'
-import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { refreshAnswers } from '../../data/answers.ts'
 import { accessToken } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { byteCount } from '../../parts/byte-count.ts'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { TypeField } from '../../parts/type-field.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Upload an image', 'Abbild hochladen'],
-  file: ['File', 'Datei'],
   drop: ['Choose it, or drop it here.', 'Wählen Sie sie, oder ziehen Sie sie hierher.'],
-  version: ['Version', 'Version'],
-  type: ['Device type', 'Gerätetyp'],
   hash: ['SHA-256 (optional)', 'Ihre SHA-256, falls vorhanden'],
   hashSays: [
     'The upload is refused if it does not match.',
@@ -33,23 +33,20 @@ const t = words({
 })
 
 export function UploadForm() {
-  const { data: types } = useAnswer('listDeviceTypes', {})
-  const names = (types?.data ?? []).map(({ name }) => name)
   const fileId = useId()
   const file = useRef<HTMLInputElement>(null)
-  const [version, setVersion] = useState('')
+  const [draft, setDraft] = useState({ version: '', sha256: '', changelog: '' })
   const [type, setType] = useState('')
-  const [sha256, setSha256] = useState('')
-  const [changelog, setChangelog] = useState('')
   const [sent, setSent] = useState<number | undefined>(undefined)
   const [size, setSize] = useState<number | undefined>(undefined)
   const chosenSize = () => setSize(file.current?.files?.[0]?.size)
+  const { version, sha256, changelog } = draft
   const write = useWrite(async () => {
     const chosen = file.current?.files?.[0]
     if (chosen === undefined) throw new Error(t('choose'))
     const form = new FormData()
     form.set('version', version)
-    form.set('device_type', type === '' ? (names[0] ?? '') : type)
+    form.set('device_type', type)
     if (sha256 !== '') form.set('sha256', sha256.trim())
     if (changelog !== '') form.set('changelog', changelog)
     // Last, so that the service knows what the bytes are before they come.
@@ -63,6 +60,7 @@ export function UploadForm() {
     refreshAnswers('listFirmware')
   })
   const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), error)
   return (
     <form
       class="card upload"
@@ -74,10 +72,7 @@ export function UploadForm() {
         file.current.files = dropped
         chosenSize()
       }}
-      onSubmit={(event) => {
-        event.preventDefault()
-        void write.run()
-      }}
+      onSubmit={submits(() => write.run())}
     >
       <h2>{t('title')}</h2>
       <div class="filters">
@@ -95,36 +90,16 @@ export function UploadForm() {
             {size === undefined ? t('drop') : byteCount(size)}
           </span>
         </div>
-        <Field
-          label={t('version')}
-          required
-          value={version}
-          onValue={setVersion}
-          error={error}
-          pointer="/version"
-        />
-        <SelectField
-          label={t('type')}
-          options={names.map((name) => [name, name] as const)}
-          value={type === '' ? (names[0] ?? '') : type}
-          onValue={setType}
-        />
-        <Field
-          label={t('hash')}
-          hint={t('hashSays')}
-          value={sha256}
-          onValue={setSha256}
-          spellcheck={false}
-          error={error}
-          pointer="/sha256"
-        />
-        <Field label={t('notes')} value={changelog} onValue={setChangelog} />
+        <Field label={t('version')} required {...field('version')} />
+        <TypeField value={type} onValue={setType} />
+        <Field label={t('hash')} hint={t('hashSays')} spellcheck={false} {...field('sha256')} />
+        <Field label={t('notes')} {...field('changelog')} />
         <Button kind="primary" type="submit" icon="upload" write={write}>
           {t('upload')}
         </Button>
       </div>
       {sent !== undefined && <progress value={sent} max={100} aria-label={t('sending', { percent: sent })} />}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </form>
   )
 }

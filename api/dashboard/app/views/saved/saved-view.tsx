@@ -10,7 +10,6 @@ import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Saved view', 'Gespeicherte Ansicht'],
   lost: ['{name} leads to {path}, which does not exist.', '{name} führt zu {path}, und dort ist nichts.'],
   back: ['Go to the overview', 'Zur Übersicht'],
 })
@@ -25,7 +24,7 @@ export default function SavedView({ params }: { readonly params: Readonly<Record
       navigate(`${view.path}${view.query === '' ? '' : `?${view.query}`}`, { replace: true })
   }, [view])
   return (
-    <Page title={t('title')}>
+    <Page title={t('savedView')}>
       <AnswerArea answer={answer}>
         {({ name, path }) =>
           !isKnown && (

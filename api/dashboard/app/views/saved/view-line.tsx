@@ -7,10 +7,11 @@ import { user } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { copyLink } from '../../parts/clipboard.ts'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { presentAddress } from './present-address.ts'
 import { t } from './view-words.ts'
@@ -28,7 +29,6 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
   const { view_id, path, query, shared, etag } = view
   const name = plainText(view.name)
   const [renamed, setRenamed] = useState<string | undefined>(undefined)
-  const [isRemoving, setRemoving] = useState(false)
   const href = pathOf('savedView', { view_id })
   const write = useWrite(async (body: Change) => {
     await fleet.editView({ view_id, body, ifMatch: etag.replaceAll('"', '') })
@@ -64,23 +64,24 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
           </>
         )}
         {(isOwn || user.value?.role === 'admin') && (
-          <Button
+          <ConfirmButton
             kind="quiet"
             icon="trash-2"
             label={t('remove', { name })}
-            onClick={() => setRemoving(true)}
-          />
+            title={t('remove', { name })}
+            action={t('removeDo')}
+            onConfirm={async () => {
+              await fleet.deleteView({ view_id })
+              refreshAnswers('listViews', 'getView')
+            }}
+          >
+            <p>{t('removeSays')}</p>
+          </ConfirmButton>
         )}
       </div>
       <code class="table-more">{plainText(query === '' ? path : `${path}?${query}`)}</code>
       {renamed !== undefined && (
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void write.run({ name: renamed.trim() })
-          }}
-        >
+        <form class="row" onSubmit={submits(() => write.run({ name: renamed.trim() }))}>
           <Field label={t('newName')} value={renamed} onValue={setRenamed} maxLength={100} required />
           <Button type="submit" kind="primary" write={write}>
             {t('rename2')}
@@ -88,20 +89,7 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
           <Button onClick={() => setRenamed(undefined)}>{t('cancel')}</Button>
         </form>
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-      {isRemoving && (
-        <ConfirmAction
-          title={t('remove', { name })}
-          action={t('removeDo')}
-          onConfirm={async () => {
-            await fleet.deleteView({ view_id })
-            refreshAnswers('listViews', 'getView')
-          }}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{t('removeSays')}</p>
-        </ConfirmAction>
-      )}
+      <ProblemCard error={write.error.value} />
     </li>
   )
 }

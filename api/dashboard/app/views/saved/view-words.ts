@@ -1,7 +1,6 @@
 import { words } from '../../words/words.ts'
 
 export const t = words({
-  title: ['Saved views', 'Gespeicherte Ansichten'],
   name: ['Name of this view', 'Name dieser Ansicht'],
   share: ['for everybody', 'für alle'],
   save: ['Save this view', 'Ansicht speichern'],
@@ -9,7 +8,6 @@ export const t = words({
     'Saves the current page with its filter, order, columns and time range. Others see only devices of their own groups.',
     'Speichert die Seite, wie sie jetzt ist: Filter, Ordnung, Spalten und Zeiten. Wer sie öffnet, sieht die Geräte der eigenen Gruppen.',
   ],
-  own: ['Yours', 'Ihre'],
   others: ['Shared by others', 'Von anderen'],
   none: ['No saved views yet.', 'Sie haben noch keine Ansicht gespeichert.'],
   some: ['{n} of {total} are shown.', '{n} von {total} sind gezeigt.'],
@@ -17,7 +15,6 @@ export const t = words({
   rename: ['Rename {name}', '{name} umbenennen'],
   newName: ['New name', 'Neuer Name'],
   rename2: ['Rename', 'Umbenennen'],
-  cancel: ['Cancel', 'Abbrechen'],
   replace: ['Replace {name} with the current page', '{name} durch die jetzige Seite ersetzen'],
   replaced: ['{name} now shows the current page.', '{name} ist jetzt die jetzige Seite.'],
   toShared: ['Share {name} with everybody', '{name} mit allen teilen'],

@@ -7,9 +7,11 @@ import { user } from '../../data/session.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { submits } from '../../parts/submits.ts'
 import { presentAddress } from './present-address.ts'
 import { ViewLine } from './view-line.tsx'
 import { t } from './view-words.ts'
@@ -18,7 +20,7 @@ export default function ViewsDialog({ onClose }: { readonly onClose: () => void 
   const answer = useAnswer('listViews', ALL_VIEWS)
   const me = user.value?.id
   return (
-    <Dialog title={t('title')} onClose={onClose}>
+    <Dialog title={t('savedViews')} onClose={onClose}>
       <SaveForm />
       <AnswerArea answer={answer}>
         {({ data, total }) => {
@@ -26,7 +28,7 @@ export default function ViewsDialog({ onClose }: { readonly onClose: () => void 
           const others = data.filter(({ owner }) => owner !== me)
           return (
             <>
-              <h3>{t('own')}</h3>
+              <h3>{t('yours')}</h3>
               {own.length === 0 && <p class="muted">{t('none')}</p>}
               <ul class="stack">
                 {own.map((view) => (
@@ -59,13 +61,7 @@ function SaveForm() {
     refreshAnswers('listViews')
   })
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void write.run()
-      }}
-    >
+    <form class="stack" onSubmit={submits(() => write.run())}>
       <div class="row">
         <Field
           label={t('name')}
@@ -80,16 +76,13 @@ function SaveForm() {
           required
           autocomplete="off"
         />
-        <label class="check">
-          <input type="checkbox" checked={shared} onChange={() => setShared(!shared)} />
-          {t('share')}
-        </label>
+        <CheckField label={t('share')} isOn={shared} onValue={setShared} />
         <Button kind="primary" type="submit" icon="save" write={write}>
           {t('save')}
         </Button>
       </div>
       <p class="hint">{t('hint')}</p>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </form>
   )
 }

@@ -43,7 +43,7 @@ export function BulkActions({ ids, filter }: BulkActionsProps) {
       ? KINDS.map((each) => ({ keys: '', says: `${t(each)}…`, run: () => setKind(each) }))
       : []),
     ...(tooManyForAddress === undefined && may('broadcastCommand')
-      ? [{ keys: '', says: `${t('command')}…`, run: compose }]
+      ? [{ keys: '', says: `${t('sendCommand')}…`, run: compose }]
       : []),
     ...(tooManyForAddress === undefined && may('createDeployment')
       ? [{ keys: '', says: `${t('rollout')}…`, run: rollOut }]
@@ -61,7 +61,7 @@ export function BulkActions({ ids, filter }: BulkActionsProps) {
         disabledBecause={may('broadcastCommand') ? tooManyForAddress : t('operator')}
         onClick={compose}
       >
-        {t('command')}
+        {t('sendCommand')}
       </Button>
       <Button
         icon="rocket"

@@ -1,11 +1,14 @@
 // One change of many devices: what it would do is shown before it is done (D6), and a change of tags can be taken back.
+
 import { useState } from 'preact/hooks'
 import type { CallOf, Operations } from '../../../../../schemas/client/calls.ts'
+import { listed } from '../../address/listed.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
@@ -100,7 +103,7 @@ export function BulkDialog({ kind, ids, onClose }: BulkDialogProps) {
       {kind === 'maintain' && (
         <Field label={t('reason')} value={reason} onValue={set(setReason)} maxLength={200} />
       )}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
       {result === undefined && preview !== undefined && <Effect of={preview} />}
       {result !== undefined && <Failures of={result} />}
     </Dialog>
@@ -112,12 +115,12 @@ function Effect({ of }: { readonly of: Result }) {
     <div class="stack" role="status">
       <strong>{t('will', { changed: of.changed, total: of.total })}</strong>
       {of.unchanged > 0 && <span class="muted">{t('same', { n: of.unchanged })}</span>}
-      <dl class="facts">
-        <dt>{t('byStatus')}</dt>
-        <dd>{countsText(of.by_status)}</dd>
-        <dt>{t('byType')}</dt>
-        <dd>{countsText(of.by_type)}</dd>
-      </dl>
+      <Facts
+        rows={[
+          [t('byStatus'), countsText(of.by_status)],
+          [t('byType'), countsText(of.by_type)],
+        ]}
+      />
       {of.failed > 0 && (
         <>
           <strong>{t('skipped', { n: of.failed })}</strong>
@@ -171,14 +174,7 @@ function patchOf(kind: BulkKind, { added, removed, group, reason }: Fields): Pat
   }
 }
 
-const tagsOf = (text: string) => [
-  ...new Set(
-    text
-      .split(',')
-      .map((tag) => tag.trim())
-      .filter(Boolean),
-  ),
-]
+const tagsOf = (text: string) => [...new Set(listed(text))]
 
 /** Only what adds and takes away again is the same as before. A device that had one of several tags is not. */
 function undoOf(kind: BulkKind, patch: Patch, ids: readonly string[]): { readonly undo?: () => void } {

@@ -12,7 +12,6 @@ import { words } from '../../words/words.ts'
 import { BulkActions } from './bulk-actions.tsx'
 
 const t = words({
-  bar: ['Selected devices', 'Ausgewählte Geräte'],
   n: ['{n} selected', '{n} ausgewählt'],
   all: ['Select all {n} that match', 'Alle {n} passenden auswählen'],
   none: ['Clear the selection', 'Auswahl aufheben'],
@@ -42,7 +41,7 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
     saveFile(`devices.${kind}`, text, kind === 'csv' ? 'text/csv' : 'application/x-ndjson')
   }
   return (
-    <section class="selection-bar" aria-label={t('bar')}>
+    <section class="row selection-bar" aria-label={t('selectedDevices')}>
       <strong role="status">{t('n', { n: ids.size })}</strong>
       {ids.size < rows.length && (
         <Button kind="quiet" onClick={onAll}>

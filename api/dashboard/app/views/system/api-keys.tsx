@@ -1,38 +1,29 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { listed } from '../../address/listed.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { instant } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
-import { GroupsField, listedGroups } from './groups-field.tsx'
+import { GroupsField } from './groups-field.tsx'
 
 const t = words({
   title: ['API keys', 'API-Schlüssel'],
-  name: ['Name', 'Name'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
-  used: ['Last used', 'Zuletzt benutzt'],
-  ends: ['Ends', 'Endet'],
-  never: ['never', 'nie'],
-  actions: ['Actions', 'Aktionen'],
-  create: ['New key', 'Neuer Schlüssel'],
-  remove: ['Delete', 'Löschen'],
   removeSays: [
     'Requests with {name} are refused from now on.',
     'Was {name} benutzt, wird ab jetzt abgelehnt.',
@@ -42,7 +33,6 @@ const t = words({
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, handelt in seiner Rolle.',
   ],
   key: ['API key', 'API-Schlüssel'],
-  done: ['Done', 'Fertig'],
   days: ['Valid for (days); empty: no expiry', 'Gültig (Tage); leer ist unbegrenzt'],
   empty: ['No API keys', 'Es gibt keinen API-Schlüssel'],
   emptyMore: [
@@ -56,12 +46,11 @@ type Key = ReplyOf<Operations['listApiKeys']>['data'][number]
 export function ApiKeys() {
   const answer = useAnswer('listApiKeys', { query: { page: pageValue.value } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Key | undefined>(undefined)
   const columns: readonly Column<Key>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('role'), cell: ({ role }) => role },
-    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
-    { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('wholeFleet') : groups.join(', ')) },
+    { name: t('lastUsed'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
     {
       name: t('ends'),
       cell: ({ expires_at }) =>
@@ -69,14 +58,26 @@ export function ApiKeys() {
     },
     {
       name: t('actions'),
-      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          icon="trash-2"
+          label={t('delete')}
+          action={t('delete')}
+          onConfirm={async () => {
+            await fleet.deleteApiKey({ key_id: id })
+            refreshAnswers('listApiKeys')
+          }}
+        >
+          <p>{t('removeSays', { name: plainText(name) })}</p>
+        </ConfirmButton>
+      ),
     },
   ]
   return (
     <>
       <p>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       </p>
       <AnswerTable
@@ -87,18 +88,6 @@ export function ApiKeys() {
         idOf={({ id }) => id}
       />
       {isNew && <NewKey onClose={() => setNew(false)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('remove')}
-          onConfirm={async () => {
-            await fleet.deleteApiKey({ key_id: removing.id })
-            refreshAnswers('listApiKeys')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </>
   )
 }
@@ -106,54 +95,32 @@ export function ApiKeys() {
 const DAY_MS = 86_400_000
 
 function NewKey({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
+  const [draft, setDraft] = useState({ name: '', groups: '', days: '90' })
   const [role, setRole] = useState<Role>('operator')
-  const [groups, setGroups] = useState('')
-  const [days, setDays] = useState('90')
   const [key, setKey] = useState<string | undefined>(undefined)
+  const { name, groups, days } = draft
   const write = useWrite(async () => {
     const expires =
       days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
-    const scope = listedGroups(groups).length === 0 ? {} : { groups: listedGroups(groups) }
+    const scope = listed(groups).length === 0 ? {} : { groups: listed(groups) }
     const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires, ...scope } })
     refreshAnswers('listApiKeys')
     setKey(api_key)
   })
   if (key !== undefined)
-    return (
-      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once')}</p>
-        <CopyField isSecret label={t('key')} text={key} />
-      </Dialog>
-    )
+    return <SecretDialog title={name} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
-    <Dialog
-      title={t('create')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('create')}
-        </Button>
-      }
-    >
-      <Field label={t('name')} value={name} onValue={setName} error={write.error.value} pointer="/name" />
+    <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
+      <Field label={t('name')} {...field('name')} />
       <SelectField
         label={t('role')}
         options={ROLES.map((word) => [word, word] as const)}
         value={role}
         onValue={setRole}
       />
-      <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
-      <Field
-        label={t('days')}
-        type="number"
-        min={1}
-        value={days}
-        onValue={setDays}
-        error={write.error.value}
-        pointer="/expires_at"
-      />
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+      <GroupsField {...field('groups')} />
+      <Field label={t('days')} type="number" min={1} {...field('days', '/expires_at')} />
+    </FormDialog>
   )
 }

@@ -3,6 +3,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { AUDIT_OUTCOMES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -18,14 +19,10 @@ import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Audit', 'Audit'],
-  at: ['When', 'Wann'],
   who: ['Who', 'Wer'],
   action: ['What', 'Was'],
   target: ['Target', 'Woran'],
-  device: ['Device', 'Gerät'],
   outcome: ['Outcome', 'Ergebnis'],
-  from: ['From', 'Von'],
   any: ['any', 'jedes'],
   success: ['success', 'gelungen'],
   refused: ['refused', 'abgelehnt'],
@@ -46,11 +43,13 @@ const outcome = queryValue('outcome', oneOf(['', ...AUDIT_OUTCOMES] as const, ''
 export function Audit() {
   const query = {
     ...timesInAddress(),
-    ...(actor.value === '' ? {} : { actor: actor.value }),
-    ...(action.value === '' ? {} : { action: action.value }),
-    ...(target.value === '' ? {} : { target: target.value }),
-    ...(device.value === '' ? {} : { device_id: device.value }),
-    ...(outcome.value === '' ? {} : { outcome: outcome.value }),
+    ...given({
+      actor: actor.value,
+      action: action.value,
+      target: target.value,
+      device_id: device.value,
+      outcome: outcome.value,
+    }),
   }
   const answer = useAnswer(
     'listAudit',
@@ -58,7 +57,7 @@ export function Audit() {
     { everyMs: 10_000 },
   )
   const columns: readonly Column<Entry>[] = [
-    { name: t('at'), cell: ({ at }) => <Age at={at} /> },
+    { name: t('when'), cell: ({ at }) => <Age at={at} /> },
     {
       name: t('who'),
       cell: ({ actor: { id, name, type } }) =>
@@ -113,7 +112,7 @@ export function Audit() {
             names={['actor', 'action', 'target', 'device', 'from', 'to', 'outcome']}
           />
         }
-        caption={t('title')}
+        caption={t('audit')}
         columns={columns}
         idOf={({ id }) => id}
       />

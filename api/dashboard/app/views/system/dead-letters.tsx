@@ -1,7 +1,9 @@
 // Messages that could not be processed, with the reason and what they were.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text } from '../../address/codecs.ts'
+import { given } from '../../address/given.ts'
 import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
@@ -20,12 +22,9 @@ import { LettersByReason, OneLetter } from './letter-actions.tsx'
 
 const t = words({
   title: ['Dead letters', 'Unzustellbares'],
-  device: ['Device', 'Gerät'],
   topic: ['Topic', 'Topic'],
-  reason: ['Reason', 'Grund'],
   size: ['Bytes', 'Byte'],
   at: ['Received', 'Empfangen'],
-  actions: ['Actions', 'Aktionen'],
   look: ['Show message', 'Ansehen'],
   empty: ['No dead letters', 'Nichts Unzustellbares'],
   emptyMore: [
@@ -42,8 +41,7 @@ const reason = queryValue('reason', text())
 
 export function DeadLetters() {
   const query = {
-    ...(device.value === '' ? {} : { device_id: device.value }),
-    ...(reason.value === '' ? {} : { reason: reason.value }),
+    ...given({ device_id: device.value, reason: reason.value }),
   }
   const answer = useAnswer(
     'listDeadLetters',

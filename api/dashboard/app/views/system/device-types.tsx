@@ -4,10 +4,9 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  commands: ['Commands', 'Befehle'],
   any: ['any command is accepted', 'jeder Befehl wird genommen'],
   devices: [
-    { one: '{n} device of it', other: '{n} devices of it' },
+    { one: '{n} device', other: '{n} devices' },
     { one: '{n} Gerät davon', other: '{n} Geräte davon' },
   ],
   who: ['Devices', 'Seine Geräte'],

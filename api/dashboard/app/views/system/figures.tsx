@@ -12,7 +12,6 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   figures: ['Figures', 'Kennzahlen'],
-  unknown: ['unknown', 'unbekannt'],
   messages: ['Messages/s', 'Nachrichten/s'],
   points: ['Points/s', 'Punkte/s'],
   lag: ['Maximum lag', 'Größter Rückstand'],
@@ -21,16 +20,13 @@ const t = words({
   history: ['and {n} of history', 'und {n} der Geschichte'],
   insert: ['Insert, p99', 'Einfügen, p99'],
   sockets: ['Open sockets', 'Offene Sockets'],
-  held: ['{size} held', '{size} zurückgehalten'],
+  held: ['{size} waiting', '{size} warten'],
   dropped: ['{n} events dropped', '{n} Ereignisse ausgelassen'],
   of: ['of {size}', 'von {size}'],
   nodes: ['Nodes', 'Knoten'],
   node: ['Node', 'Knoten'],
-  state: ['State', 'Zustand'],
-  works: ['works', 'läuft'],
   silent: ['does not answer', 'antwortet nicht'],
   broken: ['{names} not working', '{names} läuft nicht'],
-  version: ['Version', 'Version'],
   started: ['Started', 'Gestartet'],
   owned: ['Partitions', 'Partitionen'],
   leads: ['leads', 'führt'],
@@ -61,6 +57,8 @@ const t = words({
 type SystemReply = ReplyOf<Operations['getSystem']>
 
 const EVERY_MS = 5000
+/** Fewer make no line. */
+const SPARK_VALUES_MIN = 3
 /** An hour of answers. */
 const SPARK_VALUES_MAX = 720
 /** Below this a partition is as good as up to date. */
@@ -115,7 +113,7 @@ function Tiles({ state, seen }: { readonly state: SystemReply; readonly seen: re
       <Tile
         name={t('rows')}
         value={whole(telemetry.rows_waiting)}
-        more={t('history', { n: telemetry.history_rows_waiting })}
+        more={telemetry.history_rows_waiting === 0 ? '' : t('history', { n: telemetry.history_rows_waiting })}
         values={went((s) => s.telemetry.rows_waiting)}
       />
       <Tile
@@ -135,7 +133,9 @@ function Tiles({ state, seen }: { readonly state: SystemReply; readonly seen: re
         more={
           sockets.dropped > 0
             ? t('dropped', { n: sockets.dropped })
-            : t('held', { size: byteCount(sockets.held_bytes) })
+            : sockets.held_bytes > 0
+              ? t('held', { size: byteCount(sockets.held_bytes) })
+              : ''
         }
         values={went((s) => s.sockets.open)}
       />
@@ -156,8 +156,8 @@ function Tile({ name, value, more = '', values }: TileProps) {
     <li class="tile">
       <span class="muted">{name}</span>
       <strong class="tile-count">{value}</strong>
-      <span class="muted">{more === '' ? '\u00a0' : more}</span>
-      {values.length > 1 && <Spark values={values} width={132} height={20} />}
+      {more !== '' && <span class="muted">{more}</span>}
+      {values.length >= SPARK_VALUES_MIN && <Spark values={values} width={132} height={20} />}
     </li>
   )
 }

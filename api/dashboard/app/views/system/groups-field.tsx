@@ -1,4 +1,5 @@
 // The groups that somebody may see: written, or picked from those of the fleet.
+import { listed } from '../../address/listed.ts'
 import { groupCounts } from '../../fleet/group-counts.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { Field } from '../../parts/field.tsx'
@@ -6,7 +7,6 @@ import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
 
 const t = words({
-  groups: ['Groups', 'Gruppen'],
   hint: [
     'Separate with commas; empty for the whole fleet.',
     'Durch Kommas getrennt; leer ist die ganze Flotte.',
@@ -25,7 +25,7 @@ export interface GroupsFieldProps {
 }
 
 export function GroupsField({ value, onValue, error }: GroupsFieldProps) {
-  const chosen = listedGroups(value)
+  const chosen = listed(value)
   const groups = fleetVersion.value === 0 ? [] : groupCounts(columns)
   const toggle = (path: string) =>
     onValue((chosen.includes(path) ? chosen.filter((other) => other !== path) : [...chosen, path]).join(', '))
@@ -65,9 +65,3 @@ export function GroupsField({ value, onValue, error }: GroupsFieldProps) {
     </>
   )
 }
-
-export const listedGroups = (text: string) =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean)

@@ -1,6 +1,7 @@
 import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { words } from '../../words/words.ts'
 import { Figures } from './figures.tsx'
 
@@ -9,7 +10,6 @@ const t = words({
   starting: ['starting', 'startet'],
   draining: ['draining', 'fährt herunter'],
   degraded: ['degraded', 'eingeschränkt'],
-  fine: ['works', 'läuft'],
   broken: ['does not work', 'läuft nicht'],
   parts: ['Dependencies', 'Wovon er abhängt'],
   service: ['Service', 'Der Dienst'],
@@ -29,12 +29,12 @@ export function Health() {
               <p class={status === 'ready' ? 'status-online' : 'status-error'}>
                 <span aria-hidden="true">{status === 'ready' ? '●' : '✕'}</span> {t(status)}
               </p>
-              <dl class="facts">
-                <dt>REST, /ws</dt>
-                <dd>{http_url ?? '–'}</dd>
-                <dt>MQTT</dt>
-                <dd>{mqtt_url ?? '–'}</dd>
-              </dl>
+              <Facts
+                rows={[
+                  ['REST, /ws', http_url ?? '–'],
+                  ['MQTT', mqtt_url ?? '–'],
+                ]}
+              />
               <p class="row">
                 <a href="/docs">{t('docs')}</a>
                 <a href="/metrics">{t('metrics')}</a>
@@ -47,7 +47,7 @@ export function Health() {
                   <li key={name} class="line">
                     <strong>{name}</strong>
                     <span class={ok ? 'status-online' : 'status-error'}>
-                      <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('fine') : t('broken')}
+                      <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('works') : t('broken')}
                     </span>
                     <span class="muted">{detail}</span>
                   </li>

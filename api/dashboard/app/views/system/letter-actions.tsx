@@ -15,11 +15,8 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   title: ['By reason', 'Nach Grund'],
-  reason: ['Reason', 'Grund'],
   count: ['Letters', 'Nachrichten'],
-  devices: ['Devices', 'Geräte'],
   newest: ['Newest', 'Neueste'],
-  actions: ['Actions', 'Aktionen'],
   only: ['Show these', 'Nur diese'],
   all: ['Show all', 'Alle zeigen'],
   replay: ['Replay', 'Noch einmal verarbeiten'],
@@ -171,7 +168,7 @@ export function OneLetter({ letter: { id }, onDone }: OneLetterProps) {
   })
   return (
     <>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <Button icon="rotate-ccw" write={write} onClick={() => void write.run('replay')}>
         {t('replay')}
       </Button>

@@ -1,22 +1,21 @@
 import { useState } from 'preact/hooks'
-import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { given } from '../../address/given.ts'
+import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
-import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
-import { ProblemCard } from '../../parts/problem-card.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
+import { TypeField } from '../../parts/type-field.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  create: ['New key', 'Neuer Schlüssel'],
   name: ['Name, such as a batch', 'Name, etwa der der Charge'],
   type: ['Device type', 'Typ der Geräte'],
   group: ['Group', 'Gruppe der Geräte'],
   limit: ['Number of devices', 'Anzahl der Geräte'],
-  ids: ['Device ids', 'Gerätekennungen'],
   idsHint: [
     '* stands for any characters, ? for one. Empty: any id.',
     '* steht für beliebige Zeichen, ? für eines. Leer: jede Kennung.',
@@ -28,80 +27,40 @@ const t = words({
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, kann damit Geräte anmelden.',
   ],
   key: ['Provisioning key', 'Anlernschlüssel'],
-  done: ['Done', 'Fertig'],
 })
 
 const DAY_SEC = 86_400
-const given = <Name extends string>(name: Name, text: string) =>
-  text === '' ? {} : ({ [name]: text } as { readonly [name in Name]: string })
 
 export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }) {
-  const types = useAnswer('listDeviceTypes', {})
-  const [name, setName] = useState('')
+  const [draft, setDraft] = useState({ name: '', group: '', limit: '100', ids: '', days: '7' })
   const [type, setType] = useState('mqtt_device')
-  const [group, setGroup] = useState('')
-  const [limit, setLimit] = useState('100')
-  const [ids, setIds] = useState('')
-  const [days, setDays] = useState('7')
   const [approval, setApproval] = useState(false)
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [key, setKey] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
-    const more = { ...given('name', name), ...given('group', group), ...given('id_pattern', ids) }
     const body = {
+      ...given({ name: draft.name, group: draft.group, id_pattern: draft.ids }),
       type,
-      limit: Number(limit),
-      ttl_sec: Math.round(Number(days) * DAY_SEC),
+      limit: Number(draft.limit),
+      ttl_sec: Math.round(Number(draft.days) * DAY_SEC),
       approval,
-      ...more,
     }
     const made = await fleet.createProvisioningKey({ body, idempotencyKey })
     refreshAnswers('listProvisioningKeys')
     setKey(made.key)
   })
   if (key !== undefined)
-    return (
-      <Dialog title={t('key')} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once')}</p>
-        <CopyField isSecret label={t('key')} text={key} />
-      </Dialog>
-    )
-  const names = types.data?.data.map((known) => [known.name, known.display_name] as const)
-  const error = write.error.value
+    return <SecretDialog title={t('key')} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
-    <Dialog
-      title={t('create')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('create')}
-        </Button>
-      }
-    >
-      <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
-      <SelectField label={t('type')} value={type} options={names ?? [[type, type]]} onValue={setType} />
-      <Field label={t('group')} value={group} onValue={setGroup} error={error} pointer="/group" />
-      <Field
-        {...{ label: t('limit'), type: 'number', min: 1, value: limit, onValue: setLimit }}
-        {...{ error, pointer: '/limit' }}
-      />
-      <Field
-        {...{ label: t('ids'), hint: t('idsHint'), value: ids, onValue: setIds, spellcheck: false }}
-        {...{ error, pointer: '/id_pattern' }}
-      />
-      <Field
-        {...{ label: t('days'), type: 'number', min: 1, value: days, onValue: setDays }}
-        {...{ error, pointer: '/ttl_sec' }}
-      />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={approval}
-          onChange={({ currentTarget }) => setApproval(currentTarget.checked)}
-        />
-        {t('approval')}
-      </label>
-      {error !== undefined && <ProblemCard error={error} />}
-    </Dialog>
+    <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>
+      <Field label={t('name')} {...field('name')} />
+      <TypeField value={type} onValue={setType} />
+      <Field label={t('group')} {...field('group')} />
+      <Field label={t('limit')} type="number" min={1} {...field('limit')} />
+      <Field label={t('deviceIds')} hint={t('idsHint')} spellcheck={false} {...field('ids', '/id_pattern')} />
+      <Field label={t('days')} type="number" min={1} {...field('days', '/ttl_sec')} />
+      <CheckField label={t('approval')} isOn={approval} onValue={setApproval} />
+    </FormDialog>
   )
 }

@@ -4,7 +4,7 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { pageValue } from '../../parts/pager.tsx'
@@ -20,20 +20,12 @@ const t = words({
     'Devices register themselves with such a key: each one asks once, with its own id, and gets its token.',
     'Mit einem solchen Schlüssel melden sich Geräte selbst an: Jedes fragt einmal, mit seiner eigenen Kennung, und bekommt sein Token.',
   ],
-  name: ['Name', 'Name'],
-  type: ['Type', 'Typ'],
-  group: ['Group', 'Gruppe'],
   none: ['none', 'keine'],
-  ids: ['Device ids', 'Gerätekennungen'],
   any: ['any', 'beliebig'],
-  devices: ['Devices', 'Geräte'],
   places: ['{taken} of {limit}', '{taken} von {limit}'],
   waiting: ['Waiting', 'Warten'],
-  ends: ['Ends', 'Endet'],
-  actions: ['Actions', 'Aktionen'],
-  create: ['New key', 'Neuer Schlüssel'],
   decide: ['Decide ({n})', 'Entscheiden ({n})'],
-  nobody: ['nobody', 'niemand'],
+  nobody: ['none', 'keins'],
   remove: ['Revoke', 'Widerrufen'],
   removeSays: [
     '{name} cannot register devices any more. Those already registered keep their tokens.',
@@ -47,13 +39,12 @@ type Key = ReplyOf<Operations['listProvisioningKeys']>['data'][number]
 export function ProvisioningKeys() {
   const answer = useAnswer('listProvisioningKeys', { query: { page: pageValue.value } })
   const [isNew, setNew] = useState(false)
-  const [removing, setRemoving] = useState<Key | undefined>(undefined)
   const [looking, setLooking] = useState<Key | undefined>(undefined)
   const columns: readonly Column<Key>[] = [
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('type'), cell: ({ type }) => type },
     { name: t('group'), cell: ({ group }) => group ?? t('none') },
-    { name: t('ids'), cell: ({ id_pattern }) => id_pattern ?? t('any') },
+    { name: t('deviceIds'), cell: ({ id_pattern }) => id_pattern ?? t('any') },
     {
       name: t('devices'),
       cell: ({ taken, limit }) => t('places', { taken, limit }),
@@ -70,7 +61,19 @@ export function ProvisioningKeys() {
     { name: t('ends'), cell: ({ expires_at }) => instant(Date.parse(expires_at), { timeStyle: 'short' }) },
     {
       name: t('actions'),
-      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          icon="trash-2"
+          label={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteProvisioningKey({ provisioning_key_id: id })
+            refreshAnswers('listProvisioningKeys')
+          }}
+        >
+          <p>{t('removeSays', { name: plainText(name) })}</p>
+        </ConfirmButton>
+      ),
     },
   ]
   return (
@@ -78,7 +81,7 @@ export function ProvisioningKeys() {
       <p>{t('says')}</p>
       <p>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
-          {t('create')}
+          {t('newKey')}
         </Button>
       </p>
       <AnswerTable
@@ -90,18 +93,6 @@ export function ProvisioningKeys() {
       />
       {isNew && <NewProvisioningKey onClose={() => setNew(false)} />}
       {looking !== undefined && <WaitingDevices of={looking} onClose={() => setLooking(undefined)} />}
-      {removing !== undefined && (
-        <ConfirmAction
-          action={t('remove')}
-          onConfirm={async () => {
-            await fleet.deleteProvisioningKey({ provisioning_key_id: removing.id })
-            refreshAnswers('listProvisioningKeys')
-          }}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
-        </ConfirmAction>
-      )}
     </>
   )
 }

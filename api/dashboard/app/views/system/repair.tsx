@@ -1,4 +1,5 @@
 // Rows that ClickHouse lost, restored from the log.
+
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
@@ -7,7 +8,9 @@ import { Age } from '../../parts/age.tsx'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 
 const t = words({
@@ -17,11 +20,8 @@ const t = words({
   ],
   start: ['Start repair', 'Reparatur starten'],
   none: ['No repairs so far', 'Noch war keine Reparatur nötig'],
-  state: ['State', 'Zustand'],
-  began: ['Started', 'Begonnen'],
   messages: ['Messages read', 'Gelesene Nachrichten'],
   rows: ['Rows inserted', 'Eingefügte Zeilen'],
-  progress: ['Progress', 'Fortschritt'],
 })
 
 export function Repair() {
@@ -40,26 +40,20 @@ export function Repair() {
         <AnswerArea answer={answer}>
           {({ status, started_at, messages, rows, progress, detail }) => (
             <>
-              <dl class="facts">
-                <dt>{t('state')}</dt>
-                <dd>
-                  {status} {detail}
-                </dd>
-                <dt>{t('began')}</dt>
-                <dd>
-                  <Age at={started_at} />
-                </dd>
-                <dt>{t('messages')}</dt>
-                <dd>{number(messages)}</dd>
-                <dt>{t('rows')}</dt>
-                <dd>{number(rows)}</dd>
-              </dl>
+              <Facts
+                rows={[
+                  [t('state'), `${stateWord(status)} ${detail ?? ''}`],
+                  [t('started'), <Age at={started_at} />],
+                  [t('messages'), number(messages)],
+                  [t('rows'), number(rows)],
+                ]}
+              />
               {status === 'running' && <progress value={progress} max={1} aria-label={t('progress')} />}
             </>
           )}
         </AnswerArea>
       )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
       <p>
         <Button
           icon="wrench"

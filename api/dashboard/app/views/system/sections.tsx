@@ -5,12 +5,9 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  area: ['System', 'System'],
   health: ['Health', 'Zustand'],
   types: ['Device types', 'Gerätetypen'],
   'dead-letters': ['Dead letters', 'Unzustellbares'],
-  audit: ['Audit', 'Audit'],
-  users: ['Users', 'Benutzer'],
   'api-keys': ['API keys', 'API-Schlüssel'],
   'provisioning-keys': ['Provisioning keys', 'Anlernschlüssel'],
   repair: ['Repair', 'Reparatur'],
@@ -32,7 +29,7 @@ export type SystemSection = (typeof SECTIONS)[number][0]
 export function SystemSections({ current }: { readonly current: SystemSection }) {
   return (
     <Tabs
-      label={t('area')}
+      label={t('system')}
       tabs={SECTIONS.filter(([, needs]) => may(needs)).map(([section]) => ({
         href: section === 'health' ? pathOf('system') : pathOf('systemTab', { tab: section }),
         label: t(section),

@@ -17,7 +17,6 @@ import { isSection, type SystemSection, SystemSections, sectionName, sectionNeed
 import { Users } from './users.tsx'
 
 const t = words({
-  title: ['System', 'System'],
   unknown: ['Page not found', 'Diese Seite des Systems gibt es nicht'],
 })
 
@@ -36,14 +35,14 @@ export default function System({ params }: { readonly params: Params }) {
   const tab = params['tab'] ?? 'health'
   if (!isSection(tab))
     return (
-      <Page title={t('title')}>
+      <Page title={t('system')}>
         <Empty title={t('unknown')} />
       </Page>
     )
   const Section = PAGES[tab]
   const needed = sectionNeeds(tab)
   return (
-    <Page title={tab === 'health' ? t('title') : sectionName(tab)}>
+    <Page title={tab === 'health' ? t('system') : sectionName(tab)}>
       <SystemSections current={tab} />
       {may(needed) ? (
         <div class="stack">

@@ -1,39 +1,33 @@
 // People and their roles. An invitation is an account with a password that is shown once.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
+import { listed } from '../../address/listed.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { user as me } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
+import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
-import { GroupsField, listedGroups } from './groups-field.tsx'
+import { GroupsField } from './groups-field.tsx'
 import { newPassword } from './new-password.ts'
 
 const t = words({
-  title: ['Users', 'Benutzer'],
-  name: ['Name', 'Name'],
-  email: ['E-mail', 'E-Mail'],
-  role: ['Role', 'Rolle'],
-  groups: ['Groups', 'Gruppen'],
-  whole: ['the whole fleet', 'die ganze Flotte'],
   login: ['Last login', 'Letzte Anmeldung'],
-  state: ['State', 'Zustand'],
   active: ['active', 'aktiv'],
   disabled: ['disabled', 'gesperrt'],
-  actions: ['Actions', 'Aktionen'],
-  edit: ['Edit', 'Bearbeiten'],
   editOf: ['Edit {name}', '{name} bearbeiten'],
   invite: ['Invite', 'Einladen'],
   inviteTitle: ['Invite a person', 'Person einladen'],
@@ -41,9 +35,6 @@ const t = words({
     'Give {name} this password. It is shown only once and can be changed after the first login.',
     'Geben Sie {name} dieses Passwort. Es wird nur jetzt gezeigt und lässt sich nach der ersten Anmeldung ändern.',
   ],
-  password: ['Password', 'Passwort'],
-  done: ['Done', 'Fertig'],
-  save: ['Save', 'Speichern'],
   isDisabled: ['Login disabled', 'Darf sich nicht anmelden'],
   self: ['Only another admin can change your role.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
 })
@@ -58,7 +49,7 @@ export function Users() {
     { name: t('name'), cell: ({ name }) => plainText(name) },
     { name: t('email'), cell: ({ email }) => email },
     { name: t('role'), cell: ({ role }) => role },
-    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
+    { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('wholeFleet') : groups.join(', ')) },
     { name: t('login'), cell: ({ last_login_at }) => <Age at={last_login_at} /> },
     { name: t('state'), cell: ({ disabled }) => (disabled ? t('disabled') : t('active')) },
     {
@@ -78,7 +69,7 @@ export function Users() {
       <AnswerTable
         answer={answer}
         empty={null}
-        caption={t('title')}
+        caption={t('users')}
         columns={columns}
         idOf={({ id }) => id}
       />
@@ -96,20 +87,17 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
   const write = useWrite(async () => {
     await fleet.editUser({
       user_id: user.id,
-      body: { groups: listedGroups(groups), ...(isSelf ? {} : { role, disabled }) },
+      body: { groups: listed(groups), ...(isSelf ? {} : { role, disabled }) },
     })
     refreshAnswers('listUsers')
     onClose()
   })
   return (
-    <Dialog
+    <FormDialog
       title={t('editOf', { name: plainText(user.name) })}
+      action={t('save')}
+      write={write}
       onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('save')}
-        </Button>
-      }
     >
       {isSelf ? (
         <p class="muted">{t('self')}</p>
@@ -121,71 +109,48 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
             value={role}
             onValue={setRole}
           />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={disabled}
-              onChange={({ currentTarget }) => setDisabled(currentTarget.checked)}
-            />
-            {t('isDisabled')}
-          </label>
+          <CheckField label={t('isDisabled')} isOn={disabled} onValue={setDisabled} />
         </>
       )}
       <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-    </Dialog>
+    </FormDialog>
   )
 }
 
 function Invite({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
+  const [draft, setDraft] = useState({ name: '', email: '', groups: '' })
   const [role, setRole] = useState<Role>('viewer')
-  const [groups, setGroups] = useState('')
   const [password] = useState(newPassword)
   const [isDone, setDone] = useState(false)
+  const { name, email, groups } = draft
   const write = useWrite(async () => {
     const { id } = await fleet.register({ body: { name, email, role, password } })
-    if (listedGroups(groups).length > 0)
-      await fleet.editUser({ user_id: id, body: { groups: listedGroups(groups) } })
+    if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
     refreshAnswers('listUsers')
     setDone(true)
   })
-  const error = write.error.value
+  const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   if (isDone)
     return (
-      <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
-        <p>{t('once', { name })}</p>
-        <CopyField isSecret label={t('password')} text={password} />
-      </Dialog>
+      <SecretDialog
+        title={name}
+        says={t('once', { name })}
+        label={t('password')}
+        secret={password}
+        onClose={onClose}
+      />
     )
   return (
-    <Dialog
-      title={t('inviteTitle')}
-      onClose={onClose}
-      actions={
-        <Button kind="primary" write={write} onClick={() => void write.run()}>
-          {t('invite')}
-        </Button>
-      }
-    >
-      <Field label={t('name')} value={name} onValue={setName} error={error} pointer="/name" />
-      <Field
-        label={t('email')}
-        type="email"
-        value={email}
-        onValue={setEmail}
-        error={error}
-        pointer="/email"
-      />
+    <FormDialog title={t('inviteTitle')} action={t('invite')} write={write} onClose={onClose}>
+      <Field label={t('name')} {...field('name')} />
+      <Field label={t('email')} type="email" {...field('email')} />
       <SelectField
         label={t('role')}
         options={ROLES.map((word) => [word, word] as const)}
         value={role}
         onValue={setRole}
       />
-      <GroupsField value={groups} onValue={setGroups} error={error} />
-      {error !== undefined && <ProblemCard error={error} />}
-    </Dialog>
+      <GroupsField {...field('groups')} />
+    </FormDialog>
   )
 }

@@ -14,10 +14,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Devices waiting for approval', 'Geräte, die warten'],
-  device: ['Device', 'Gerät'],
   since: ['Asked', 'Gefragt'],
-  from: ['From', 'Von'],
-  actions: ['Actions', 'Aktionen'],
   approve: ['Approve', 'Zulassen'],
   reject: ['Reject', 'Abweisen'],
   approved: [
@@ -71,7 +68,7 @@ export function WaitingDevices({ of, onClose }: WaitingDevicesProps) {
   return (
     <Dialog title={plainText(of.name)} onClose={onClose} isWide>
       <p>{t('compare')}</p>
-      {decision.error.value !== undefined && <ProblemCard error={decision.error.value} />}
+      <ProblemCard error={decision.error.value} />
       <AnswerArea answer={answer}>
         {({ waiting }) =>
           waiting.length === 0 ? (

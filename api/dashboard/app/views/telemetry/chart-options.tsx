@@ -1,7 +1,9 @@
 // What is chosen for all charts of a page.
 import type { ComponentChildren } from 'preact'
-import { AGGREGATES, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
+import { AGGREGATES, INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { aggregateValue, intervalValue, logValue, marksValue, tableValue } from './telemetry-values.ts'
 
@@ -29,18 +31,21 @@ export function ChartOptions({ interval, children, tail }: ChartOptionsProps) {
       <SelectField
         label={t('interval')}
         value={intervalValue.value}
-        onValue={(word) => intervalValue.set(word)}
-        options={[['auto', `${t('auto')} (${interval})`], ...INTERVALS.map((word) => [word, word] as const)]}
+        onValue={intervalValue.set}
+        options={[
+          ['auto', `${t('auto')} (${lengthOf(interval)})`],
+          ...INTERVALS.map((word) => [word, lengthOf(word)] as const),
+        ]}
       />
       <SelectField
         label={t('agg')}
         value={aggregateValue.value}
-        onValue={(word) => aggregateValue.set(word)}
+        onValue={aggregateValue.set}
         options={AGGREGATES.map((word) => [word, word] as const)}
       />
-      <Check label={t('log')} isOn={logValue.value} onValue={(isOn) => logValue.set(isOn)} />
-      <Check label={t('table')} isOn={tableValue.value} onValue={(isOn) => tableValue.set(isOn)} />
-      <Check
+      <CheckField label={t('log')} isOn={logValue.value} onValue={logValue.set} />
+      <CheckField label={t('table')} isOn={tableValue.value} onValue={tableValue.set} />
+      <CheckField
         label={t('marks')}
         isOn={marksValue.value === 'on'}
         onValue={(isOn) => marksValue.set(isOn ? 'on' : 'off')}
@@ -50,21 +55,4 @@ export function ChartOptions({ interval, children, tail }: ChartOptionsProps) {
   )
 }
 
-interface CheckProps {
-  readonly label: string
-  readonly isOn: boolean
-  readonly onValue: (isOn: boolean) => void
-}
-
-function Check({ label, isOn, onValue }: CheckProps) {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={isOn}
-        onChange={({ currentTarget }) => onValue(currentTarget.checked)}
-      />
-      {label}
-    </label>
-  )
-}
+const lengthOf = (interval: Interval) => duration(INTERVAL_SECONDS[interval] * 1000)

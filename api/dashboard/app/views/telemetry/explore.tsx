@@ -1,12 +1,17 @@
 // Metrics of many devices side by side. Everything that is chosen is in the address.
+
 import { useMemo, useState } from 'preact/hooks'
 import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
+import { listed } from '../../address/listed.ts'
+import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useKept } from '../../data/kept.ts'
 import { LIMITS } from '../../limits.ts'
 import { queryValue } from '../../navigation/navigation.ts'
+import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
 import { RangeBar } from '../../parts/range-bar.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { TextValue } from '../../parts/text-value.tsx'
@@ -19,23 +24,19 @@ import { aggregateValue, marksValue, metricValue, useAsked } from './telemetry-v
 import { useMarkers } from './use-markers.ts'
 
 const t = words({
-  title: ['Telemetry', 'Telemetrie'],
   devices: ['Devices (ids, comma-separated)', 'Geräte (IDs, durch Kommas getrennt)'],
-  group: ['Group', 'Gruppe'],
   anyGroup: ['all groups', 'alle Gruppen'],
   by: ['One line per', 'Eine Linie für'],
   device: ['device', 'jedes Gerät'],
   whole: ['all together', 'alle zusammen'],
   compare: ['Compare with', 'Vergleichen mit'],
-  nothing: ['nothing', 'nichts'],
   previous: ['the period before', 'dem Zeitraum davor'],
   pick: ['Choose a metric', 'Wählen Sie eine Metrik'],
   how: [
-    'Type its name above. Without devices or a group, the whole fleet is shown.',
-    'Geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
+    'Take one of these, or type its name above. Without devices or a group, the whole fleet is shown.',
+    'Nehmen Sie eine von diesen, oder geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
   ],
   none: ['No device has reported anything yet', 'Noch hat kein Gerät etwas gemeldet'],
-  connect: ['Connect a device', 'Gerät verbinden'],
   shown: [
     '{shown} of {n} devices are drawn. Choose devices or a group to see others, or draw all together.',
     '{shown} von {n} Geräten sind gezeichnet. Nennen Sie Geräte oder eine Gruppe, oder nehmen Sie alle zusammen.',
@@ -44,6 +45,8 @@ const t = words({
 
 const devicesValue = queryValue('devices', wordsOf([], LIMITS.compareDevicesMax))
 const groupValue = queryValue('group', text('', 256))
+/** More would be a page of their own. */
+const OFFERED_MAX = 16
 const COMPARISONS = ['', 'previous'] as const
 const compareValue = queryValue('compare', oneOf(COMPARISONS, ''))
 const byValue = queryValue('by', oneOf(['device', 'group'] as const, 'device'))
@@ -82,7 +85,7 @@ export default function Explore() {
   const drawn = Math.min(named.size, linesMax)
   const [first = ''] = names
   return (
-    <Page title={t('title')}>
+    <Page title={t('telemetry')}>
       <div class="stack" ref={asked.place}>
         <RangeBar />
         <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
@@ -90,7 +93,7 @@ export default function Explore() {
           <TextValue
             label={t('devices')}
             value={devices.join(',')}
-            onValue={(typed) => devicesValue.set(listOf(typed), { replace: false })}
+            onValue={(typed) => devicesValue.set(listed(typed), { replace: false })}
           />
           <TextValue
             label={t('group')}
@@ -101,7 +104,7 @@ export default function Explore() {
           <SelectField
             label={t('by')}
             value={byValue.value}
-            onValue={(word) => byValue.set(word)}
+            onValue={byValue.set}
             options={[
               ['device', t('device')],
               ['group', t('whole')],
@@ -119,7 +122,22 @@ export default function Explore() {
         )}
         {names.length === 0 ? (
           <Empty title={known.isNothing ? t('none') : t('pick')}>
-            {known.isNothing ? <a href="/devices/new">{t('connect')}</a> : <p>{t('how')}</p>}
+            {known.isNothing ? (
+              <a href={pathOf('connect')}>{t('connectDevice')}</a>
+            ) : (
+              <>
+                <p>{t('how')}</p>
+                <ul class="row">
+                  {known.metrics.slice(0, OFFERED_MAX).map(({ metric }) => (
+                    <li key={metric}>
+                      <Button onClick={() => metricValue.set([metric], { replace: false })}>
+                        {plainText(metric)}
+                      </Button>
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
           </Empty>
         ) : (
           <ChartList
@@ -144,12 +162,6 @@ export default function Explore() {
     </Page>
   )
 }
-
-const listOf = (typed: string) =>
-  typed
-    .split(',')
-    .map((id) => id.trim())
-    .filter(Boolean)
 
 /** Names to offer: the metrics of the first device that is meant. */
 function useKnownMetrics(deviceId: string | undefined, group: string) {

@@ -9,7 +9,6 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   whole: ['{group}, {n} devices', '{group}, {n} Geräte'],
-  all: ['the whole fleet', 'die ganze Flotte'],
   before: ['{name}, before', '{name}, davor'],
 })
 
@@ -90,7 +89,7 @@ async function ask(wish: FleetWish, interval: Interval, signal: AbortSignal): Pr
     const lines = answer.data.flatMap((one) => seriesOf({ ...answer, ...one }, one.device_id))
     return { lines, interval, total: answer.total }
   }
-  const name = t('whole', { group: answer.group ?? t('all'), n: answer.devices })
+  const name = t('whole', { group: answer.group ?? t('wholeFleet'), n: answer.devices })
   return { lines: seriesOf(answer, '', name), interval, total: answer.devices }
 }
 

@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { LIMITS } from '../../limits.ts'
 import type { QueryValue } from '../../navigation/navigation.ts'
 import { plainText } from '../../parts/plain-text.ts'
+import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 import type { Metric } from './metrics.ts'
 
@@ -56,13 +57,7 @@ export function MetricPicker({ metrics, chosen, value, isFree = false }: MetricP
           </li>
         ))}
       </ul>
-      <form
-        class="metric-add"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add(typed)
-        }}
-      >
+      <form class="metric-add" onSubmit={submits(() => add(typed))}>
         <label for={id} class="visually-hidden">
           {t('add')}
         </label>

@@ -14,6 +14,14 @@ test('names and patterns choose metrics, in the order of the device', () => {
   expect(names('*')).toHaveLength(4)
 })
 
-test('the first two are shown when none is named', () => {
+test('the first two are shown when none is named, and what is true or false comes after numbers', () => {
   expect(names()).toEqual(['battery.percent', 'battery.volts'])
+  const charging = {
+    metric: 'battery.charging',
+    unit: null,
+    timestamp: '2026-03-01T00:00:00Z',
+    type: 'boolean',
+  }
+  expect(chosenMetrics([], [charging, ...metrics])).toEqual(metrics.slice(0, 2))
+  expect(chosenMetrics([], [charging])).toEqual([charging])
 })

@@ -3,17 +3,19 @@ import { LIMITS } from '../../limits.ts'
 export interface Metric {
   readonly metric: string
   readonly unit: string | null
+  readonly type?: string | null
   readonly timestamp: string
 }
 
-/** The metrics that names and patterns (`battery.*`) choose. Without any, the first ones. */
+/** The metrics that names and patterns (`battery.*`) choose. Without any, the first ones, of numbers if there are some. */
 export function chosenMetrics<M extends Metric>(
   names: readonly string[],
   metrics: readonly M[],
 ): readonly M[] {
+  const numbers = metrics.filter(({ type }) => type !== 'boolean')
   const found =
     names.length === 0
-      ? metrics.slice(0, 2)
+      ? (numbers.length > 0 ? numbers : metrics).slice(0, 2)
       : metrics.filter(({ metric }) => names.some((name) => fits(name, metric)))
   return found.slice(0, LIMITS.chartSeriesMax)
 }

@@ -25,18 +25,14 @@ type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
 const t = words({
   caption: ['Alerts of the device', 'Alarme des Geräts'],
-  severity: ['Severity', 'Schwere'],
-  message: ['Alert', 'Alarm'],
-  rule: ['Rule', 'Regel'],
   state: ['State', 'Stand'],
   fired: ['Fired', 'Ausgelöst'],
   ended: ['Ended', 'Beendet'],
   do: ['Action', 'Aktion'],
   ack: ['Acknowledge', 'Bestätigen'],
-  acked: ['acknowledged', 'bestätigt'],
   none: ['No alerts for this device', 'Dieses Gerät hat keine Alarme'],
   rules: ['Rules define when alerts fire.', 'Eine Regel sagt, wann einer ausgelöst wird.'],
-  toRules: ['Rules', 'Regeln'],
+  toRules: ['See the rules', 'Zu den Regeln'],
   mute: ['Mute the device:', 'Gerät stumm schalten:'],
   h1: ['1 hour', '1 Stunde'],
   h8: ['8 hours', '8 Stunden'],
@@ -48,9 +44,7 @@ const t = words({
   unmute: ['Unmute', 'Aufheben'],
   comment: ['Muted on the device page', 'Auf der Seite des Geräts stumm geschaltet'],
   firing: ['firing', 'aktiv'],
-  recovering: ['recovering', 'erholt sich'],
   resolved: ['resolved', 'beendet'],
-  pending: ['pending', 'wartet'],
 })
 
 const MUTES = [
@@ -73,7 +67,7 @@ export default function AlertsTab({ device }: TabProps) {
   return (
     <div class="stack">
       {may('createSilence') && device.status !== 'decommissioned' && <Mute deviceId={deviceId} />}
-      {ack.error.value !== undefined && <ProblemCard error={ack.error.value} />}
+      <ProblemCard error={ack.error.value} />
       <AnswerTable
         answer={answer}
         empty={
@@ -88,7 +82,7 @@ export default function AlertsTab({ device }: TabProps) {
         columns={[
           { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
           {
-            name: t('message'),
+            name: t('alert'),
             cell: (alert) =>
               alert.alert_id === null ? (
                 alertText(alert)
@@ -99,7 +93,7 @@ export default function AlertsTab({ device }: TabProps) {
           { name: t('rule'), cell: ({ rule_name: name }) => plainText(name) },
           {
             name: t('state'),
-            cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acked')}` : ''}`,
+            cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acknowledged')}` : ''}`,
           },
           { name: t('fired'), cell: ({ fired_at: at }) => <Age at={at} /> },
           { name: t('ended'), cell: ({ resolved_at: at }) => <Age at={at} /> },
@@ -161,7 +155,7 @@ function Mute({ deviceId }: { readonly deviceId: string }) {
           </>
         )}
       </div>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </>
   )
 }

@@ -13,10 +13,8 @@ import { Stepper } from './stepper.tsx'
 import './commands.css'
 
 const t = words({
-  cancel: ['Cancel', 'Abbrechen'],
   again: ['Send again…', 'Noch einmal senden…'],
   data: ['Parameters', 'Parameter'],
-  result: ['Result', 'Ergebnis'],
   omitted: [
     'The result of {n} bytes was too large to be kept.',
     'Das Ergebnis von {n} Byte war zu groß zum Aufheben.',
@@ -26,7 +24,6 @@ const t = words({
   late: ['The answer arrived after the command had expired.', 'Die Antwort kam nach Ablauf der Frist.'],
   conflict: ['A later answer contradicts this: {status}', 'Eine spätere Antwort widerspricht: {status}'],
   tries: ['delivered {n} times', '{n}-mal zugestellt'],
-  progress: ['Progress', 'Fortschritt'],
   by: ['by {who}', 'von {who}'],
 })
 
@@ -45,7 +42,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
   })
   return (
     <article class="card command" data-status={command.status}>
-      <header class="card-head">
+      <header class="row card-head">
         <h3>
           {plainText(command.command)}{' '}
           <span class="muted command-when">
@@ -85,7 +82,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
           ▲ {t('conflict', { status: conflict.status })} <Age at={conflict.at} />
         </p>
       ))}
-      {cancel.error.value !== undefined && <ProblemCard error={cancel.error.value} />}
+      <ProblemCard error={cancel.error.value} />
     </article>
   )
 }

@@ -18,7 +18,6 @@ import { CommandCard } from './command-card.tsx'
 
 const t = words({
   send: ['Send {command}', '{command} senden'],
-  title: ['Send a command', 'Befehl senden'],
   sent: ['Sent commands', 'Gesendete Befehle'],
   none: ['No commands sent to this device yet', 'An dieses Gerät ging noch kein Befehl'],
   first: ['Send the first one with the form above.', 'Das Formular oben sendet den ersten.'],
@@ -41,21 +40,18 @@ const t = words({
 export default function CommandsTab({ device }: TabProps) {
   const { device_id: deviceId } = device
   const types = useAnswer('listDeviceTypes', {})
-  const answer = useAnswer(
-    'listCommands',
-    { device_id: deviceId, query: { page: pageValue.value, per_page: 20 } },
-    { isWanted: may('listCommands') },
-  )
-  useLiveAnswers(may('listCommands') ? { channel: 'commands', filter: { device_id: deviceId } } : undefined, [
-    'listCommands',
-  ])
+  const answer = useAnswer('listCommands', {
+    device_id: deviceId,
+    query: { page: pageValue.value, per_page: 20 },
+  })
+  useLiveAnswers({ channel: 'commands', filter: { device_id: deviceId } }, ['listCommands'])
   const [again, setAgain] = useState<{ readonly wish: CommandWish; readonly count: number } | undefined>()
   const form = useRef<HTMLElement>(null)
   if (!may('sendCommand')) return <Empty title={t('forbidden')} hint={t('ask')} />
   return (
     <div class="stack">
       <section class="card" ref={form}>
-        <h2>{t('title')}</h2>
+        <h2>{t('sendCommand')}</h2>
         {!device.connectivity.connected && device.status !== 'decommissioned' && (
           <p class="hint">
             {t('offline')} <Age at={device.last_seen_at} />
@@ -137,7 +133,7 @@ function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProp
         onSend={(wish) => void write.run(wish)}
       />
       {error instanceof ConnectionError && <p role="status">{t('unknown')}</p>}
-      {error !== undefined && <ProblemCard error={error} />}
+      <ProblemCard error={error} />
     </>
   )
 }

@@ -6,17 +6,11 @@ import { number, words } from '../../../words/words.ts'
 
 const t = words({
   pending: ['sent', 'gesendet'],
-  delivered: ['delivered', 'zugestellt'],
   acked: ['acknowledged', 'bestätigt'],
   completed: ['completed', 'ausgeführt'],
-  failed: ['failed', 'fehlgeschlagen'],
-  rejected: ['rejected', 'abgelehnt'],
-  expired: ['expired', 'abgelaufen'],
-  cancelled: ['cancelled', 'abgebrochen'],
   steps: ['Steps', 'Schritte'],
   ms: ['+{n} ms', '+{n} ms'],
   seconds: ['+{n} s', '+{n} s'],
-  open: ['waiting', 'wartet'],
 })
 
 interface Step {
@@ -37,7 +31,7 @@ export function Stepper({ command }: { readonly command: CommandBody }) {
         return (
           <li key={name} class={`step step-${name} ${isReached ? 'step-reached' : ''}`}>
             <span aria-hidden="true">{isReached ? (BAD.has(name) ? '✕' : '●') : '○'}</span> {t(name)}
-            {!isReached && <span class="visually-hidden"> ({t('open')})</span>}
+            {!isReached && <span class="visually-hidden"> ({t('waiting')})</span>}
             {passed !== undefined && (
               <time class="muted" dateTime={at ?? ''} title={exactInstant(ms ?? 0)}>
                 {' '}

@@ -1,5 +1,5 @@
 // The firmware of the device: what it runs, each update with the time of its phases, and the way back to the version before.
-import { useState } from 'preact/hooks'
+
 import type { JobBody } from '../../../../../../schemas/deployment.ts'
 import { pathOf } from '../../../address/routes.ts'
 import { may } from '../../../data/access.ts'
@@ -8,8 +8,8 @@ import { fleet } from '../../../data/client.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
-import { Button } from '../../../parts/button.tsx'
-import { ConfirmAction } from '../../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../../parts/confirm-button.tsx'
+import { Facts } from '../../../parts/facts.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { stateWord } from '../../../parts/state-words.ts'
 import { exactInstant, instant } from '../../../words/time.ts'
@@ -22,8 +22,6 @@ const t = words({
   unknown: ['The device has not reported its version', 'Das Gerät hat seine Version nicht genannt'],
   since: ['since', 'seit'],
   before: ['Before', 'Davor'],
-  checksum: ['SHA-256', 'SHA-256'],
-  image: ['Image', 'Abbild'],
   proven: ['confirmed by an update', 'durch ein Update belegt'],
   updates: ['Updates', 'Updates'],
   none: [
@@ -48,20 +46,18 @@ const t = words({
 
 export default function FirmwareTab({ device }: TabProps) {
   const { firmware, device_id: deviceId } = device
-  const [isAsked, setAsked] = useState(false)
   const maySee = may('getDeviceFirmware')
-  const answer = useAnswer('getDeviceFirmware', { device_id: deviceId }, { isWanted: maySee })
-  useLiveAnswers(maySee ? { channel: 'ota', filter: { device_id: deviceId } } : undefined, [
-    'getDeviceFirmware',
-  ])
+  const answer = useAnswer('getDeviceFirmware', { device_id: deviceId })
+  useLiveAnswers({ channel: 'ota', filter: { device_id: deviceId } }, ['getDeviceFirmware'])
   const to = firmware.previous_version
   return (
     <div class="stack">
       <section class="card">
-        <div class="card-head">
+        <div class="row card-head">
           <h2>{firmware.version === null ? t('unknown') : `${t('runs')} ${plainText(firmware.version)}`}</h2>
-          <Button
+          <ConfirmButton
             icon="rotate-ccw"
+            name={t('roll')}
             disabledBecause={
               device.status === 'decommissioned'
                 ? t('gone')
@@ -71,39 +67,33 @@ export default function FirmwareTab({ device }: TabProps) {
                     : undefined
                   : t('needs')
             }
-            onClick={() => setAsked(true)}
+            title={t('rollTitle', { id: deviceId })}
+            action={t('rollDo', { version: plainText(to ?? '') })}
+            onConfirm={async () => {
+              await fleet.rollBackDevice({ device_id: deviceId })
+              refreshAnswers('getDeviceFirmware', 'getDevice')
+            }}
           >
-            {t('roll')}
-          </Button>
+            <p>
+              {t('rollSays', { version: plainText(to ?? ''), current: plainText(firmware.version ?? '–') })}
+            </p>
+          </ConfirmButton>
         </div>
-        <dl class="facts">
-          {firmware.since !== null && (
-            <>
-              <dt>{t('since')}</dt>
-              <dd>
-                <Age at={firmware.since} />
-              </dd>
-            </>
-          )}
-          <dt>{t('before')}</dt>
-          <dd>{to === null ? '–' : plainText(to)}</dd>
-          {firmware.firmware_id !== null && (
-            <>
-              <dt>{t('image')}</dt>
-              <dd>
-                <code>{firmware.firmware_id}</code> <span class="muted">{t('proven')}</span>
-              </dd>
-            </>
-          )}
-          {firmware.sha256 !== null && (
-            <>
-              <dt>{t('checksum')}</dt>
-              <dd>
-                <code>{plainText(firmware.sha256)}</code>
-              </dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          rows={[
+            [t('since'), firmware.since === null ? undefined : <Age at={firmware.since} />],
+            [t('before'), to === null ? undefined : plainText(to)],
+            [
+              t('image'),
+              firmware.firmware_id === null ? undefined : (
+                <>
+                  <code>{firmware.firmware_id}</code> <span class="muted">{t('proven')}</span>
+                </>
+              ),
+            ],
+            [t('sha256'), firmware.sha256 === null ? undefined : <code>{plainText(firmware.sha256)}</code>],
+          ]}
+        />
       </section>
       <section class="card">
         <h2>{t('updates')}</h2>
@@ -127,19 +117,6 @@ export default function FirmwareTab({ device }: TabProps) {
           <p class="muted">{t('hidden')}</p>
         )}
       </section>
-      {isAsked && to !== null && (
-        <ConfirmAction
-          title={t('rollTitle', { id: deviceId })}
-          action={t('rollDo', { version: plainText(to) })}
-          onClose={() => setAsked(false)}
-          onConfirm={async () => {
-            await fleet.rollBackDevice({ device_id: deviceId })
-            refreshAnswers('getDeviceFirmware', 'getDevice')
-          }}
-        >
-          <p>{t('rollSays', { version: plainText(to), current: plainText(firmware.version ?? '–') })}</p>
-        </ConfirmAction>
-      )}
     </div>
   )
 }
@@ -150,7 +127,10 @@ function Job({ job }: { readonly job: JobBody }) {
     <li>
       <p class="row">
         <a href={pathOf('rollout', { deployment_id: job.deployment_id })}>
-          {plainText(job.from_version ?? '–')} → {plainText(job.to_version ?? '–')}
+          {[job.from_version, job.to_version]
+            .filter((one) => one !== null)
+            .map(plainText)
+            .join(' → ')}
         </a>
         <strong>{stateWord(job.status)}</strong>
         {job.attempt > 1 && <span class="muted">{t('attempt', { n: job.attempt })}</span>}

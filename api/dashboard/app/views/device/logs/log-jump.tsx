@@ -4,6 +4,7 @@ import { text } from '../../../address/codecs.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Field } from '../../../parts/field.tsx'
+import { submits } from '../../../parts/submits.ts'
 import { instant } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 
@@ -35,10 +36,9 @@ export function LogJump() {
   return (
     <form
       class="row log-jump"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submits(() => {
         if (wanted !== '') untilValue.set(new Date(wanted).toISOString(), { replace: false })
-      }}
+      })}
     >
       <Field label={t('to')} type="datetime-local" step={1} value={wanted} onValue={setWanted} />
       <Button type="submit">{t('jump')}</Button>

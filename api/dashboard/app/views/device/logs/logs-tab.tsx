@@ -1,7 +1,9 @@
 // The device's log as it comes in: newest at the foot. Scrolling up holds it, and says what came meanwhile.
+
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { LOG_LEVELS } from '../../../../../../schemas/vocabulary.ts'
 import { text, words as wordsOf } from '../../../address/codecs.ts'
+import { given } from '../../../address/given.ts'
 import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -17,8 +19,9 @@ import {
   filled,
   type GapLine,
   type Line,
-  type LogLine,
+  type LogEntry,
   shownLines,
+  toLine,
   withGap,
   withLines,
 } from '../../../parts/log-ring.ts'
@@ -30,8 +33,6 @@ import type { TabProps } from '../tabs.ts'
 import { LogJump, logUntil } from './log-jump.tsx'
 
 const t = words({
-  levels: ['Levels', 'Stufen'],
-  find: ['Find', 'Suchen'],
   tail: ['Log lines', 'Log-Zeilen'],
   news: [
     { one: '{n} new line', other: '{n} new lines' },
@@ -43,7 +44,6 @@ const t = words({
     'Dieses Gerät hat in den letzten zwei Wochen nichts geloggt',
   ],
   how: ['A line is a message on its topic:', 'Eine Zeile ist eine Nachricht auf seinem Topic:'],
-  topic: ['Topic and example', 'Topic und Beispiel'],
   match: ['No lines match.', 'Keine Zeile passt.'],
   forgotten: [
     '{n} older lines were dropped to keep the newest {max}.',
@@ -53,7 +53,6 @@ const t = words({
     'Showing the newest {max} of {n} lines. Filter by level or text to see others.',
     'Die neuesten {max} von {n} Zeilen sind gezeichnet. Eine Stufe oder ein gesuchter Text zeigt andere.',
   ],
-  download: ['Download', 'Herunterladen'],
 })
 
 const levels = queryValue('level', wordsOf())
@@ -82,8 +81,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       device_id: deviceId,
       query: {
         limit: PAGE,
-        ...(until === undefined ? {} : { to: until }),
-        ...(from === undefined ? {} : { cursor: from }),
+        ...given({ to: until, cursor: from }),
       },
     })
     const older = page.data.map(toLine).reverse()
@@ -156,12 +154,12 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       {load.error.value !== undefined && (
         <ProblemCard error={load.error.value} onRetry={() => void load.run(undefined)} />
       )}
-      {fill.error.value !== undefined && <ProblemCard error={fill.error.value} />}
+      <ProblemCard error={fill.error.value} />
       {isEmpty ? (
         <Empty title={t('none')}>
           <p>{t('how')}</p>
           <CopyField
-            label={t('topic')}
+            label={t('topicAndExample')}
             text={`fleet/${deviceId}/log  {"level":"warn","message":"the wheel slips"}`}
           />
         </Empty>
@@ -217,23 +215,6 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
     </div>
   )
 }
-
-interface LogEntry {
-  readonly timestamp: string
-  readonly level: string
-  readonly message: string
-  readonly logger: string | null
-  readonly fields: object
-}
-
-const toLine = ({ timestamp, level, message, logger, fields }: LogEntry): LogLine => ({
-  kind: 'line',
-  at: Date.parse(timestamp),
-  level,
-  message,
-  logger,
-  fields: { ...fields },
-})
 
 function download(deviceId: string, lines: readonly Line[]): void {
   const body = lines

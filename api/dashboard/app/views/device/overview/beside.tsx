@@ -14,10 +14,7 @@ import { words } from '../../../words/words.ts'
 const t = words({
   alerts: ['Open alerts', 'Offene Alarme'],
   noAlerts: ['None.', 'Keine.'],
-  critical: ['critical', 'kritisch'],
-  warning: ['warning', 'Warnung'],
   info: ['info', 'Hinweis'],
-  acked: ['acknowledged', 'bestätigt'],
   commands: ['Quick commands', 'Schnelle Befehle'],
   below: ['Devices of this gateway', 'Geräte dieses Gateways'],
   noneBelow: [
@@ -51,7 +48,7 @@ export function OpenAlerts({ device }: { readonly device: DeviceBody }) {
                   <a href={pathOf('alert', { alert_id: alert.alert_id ?? '' })}>{alertText(alert)}</a>
                   <span class="muted">
                     <Age at={alert.fired_at} />
-                    {alert.acknowledged && ` · ${t('acked')}`}
+                    {alert.acknowledged && ` · ${t('acknowledged')}`}
                   </span>
                 </li>
               ))}

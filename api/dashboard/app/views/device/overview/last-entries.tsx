@@ -24,7 +24,7 @@ export function LastEntries({ deviceId, isLive = true }: LastEntriesProps) {
   useLiveAnswers(isLive ? watch : undefined, ['listDeviceEvents'])
   return (
     <section class="card">
-      <div class="card-head">
+      <div class="row card-head">
         <h2>{t('title')}</h2>
         <a href={pathOf('deviceTab', { device_id: deviceId, tab: 'timeline' })}>{t('all')}</a>
       </div>

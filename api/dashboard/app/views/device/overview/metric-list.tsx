@@ -3,15 +3,13 @@ import { useState } from 'preact/hooks'
 import { pathOf } from '../../../address/routes.ts'
 import { Age } from '../../../parts/age.tsx'
 import { Field } from '../../../parts/field.tsx'
+import { shownValue } from '../../../parts/flat-values.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import { words } from '../../../words/words.ts'
 import type { LiveMetric } from './live-metrics.ts'
-import { valueText } from './value-text.ts'
 
 const t = words({
   find: ['Find a metric', 'Metrik suchen'],
-  name: ['Metric', 'Metrik'],
-  value: ['Value', 'Wert'],
   age: ['Age', 'Alter'],
   shown: ['{shown} of {n} shown; search to find others.', '{shown} von {n} gezeigt; suchen Sie die anderen.'],
 })
@@ -31,7 +29,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
   const rows = found.slice(0, ROWS_MAX)
   return (
     <section class="card">
-      <div class="card-head">
+      <div class="row card-head">
         <h2>{title}</h2>
         {metrics.length > SEARCH_FROM && (
           <Field label={t('find')} type="search" value={search} onValue={setSearch} />
@@ -41,7 +39,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">{t('name')}</th>
+              <th scope="col">{t('metric')}</th>
               <th scope="col" class="number">
                 {t('value')}
               </th>
@@ -65,7 +63,7 @@ export function MetricList({ title, deviceId, metrics }: MetricListProps) {
                   )}
                 </td>
                 <td class="number">
-                  {valueText(value)} {unit !== null && <span class="muted">{plainText(unit)}</span>}
+                  {shownValue(value)} {unit !== null && <span class="muted">{plainText(unit)}</span>}
                 </td>
                 <td class="number nowrap muted">
                   <Age at={at} />

@@ -16,7 +16,6 @@ import { Widget, type WidgetField } from './widget.tsx'
 
 const t = words({
   none: ['This device has not reported anything', 'Dieses Gerät hat nie etwas gemeldet'],
-  values: ['Values', 'Werte'],
   others: ['Other metrics', 'Weitere Metriken'],
 })
 

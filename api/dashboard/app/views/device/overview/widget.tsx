@@ -1,14 +1,13 @@
 // One value that the device type names: how it is now, where it is in its range, and how it was in the last hour.
 import { Spark } from '../../../charts/spark.tsx'
 import { Age } from '../../../parts/age.tsx'
+import { shownValue } from '../../../parts/flat-values.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import { number, words } from '../../../words/words.ts'
 import type { LiveMetric } from './live-metrics.ts'
-import { valueText } from './value-text.ts'
 
 const t = words({
   warning: ['low', 'niedrig'],
-  critical: ['critical', 'kritisch'],
   range: ['{low} to {high}', '{low} bis {high}'],
   warnBelow: ['warning below {value}', 'Warnung unter {value}'],
   criticalBelow: ['critical below {value}', 'kritisch unter {value}'],
@@ -50,7 +49,7 @@ export function Widget({ field, metric, spark, href }: WidgetProps) {
       <span class="widget-name">{name}</span>
       <span class={`widget-value ${severity === undefined ? '' : `severity-${severity}`}`}>
         {severity !== undefined && <span aria-hidden="true">{severity === 'critical' ? '✕ ' : '▲ '}</span>}
-        {valueText(value)} {field.unit !== undefined && <small>{plainText(field.unit)}</small>}
+        {shownValue(value)} {field.unit !== undefined && <small>{plainText(field.unit)}</small>}
         {severity !== undefined && <small> {t(severity)}</small>}
       </span>
       {typeof value === 'number' && low !== undefined && high !== undefined && (

@@ -13,7 +13,6 @@ import { documentOf } from './draft.ts'
 
 const t = words({
   title: ['Somebody else changed this device', 'Jemand anders hat dieses Gerät zuerst geändert'],
-  back: ['Back', 'Zurück'],
   take: ['Take theirs', 'Andere übernehmen'],
   save: ['Save over the newer version', 'Auf der neueren Version speichern'],
   choose: ['Choose a value for each field first.', 'Wählen Sie zuerst für jedes Feld.'],
@@ -66,7 +65,7 @@ export function ConflictDialog(props: ConflictDialogProps) {
         onChoice={(key, choice) => setChoices(new Map([...choices, [key, choice]]))}
       />
       {isNothing && <p role="status">{t('nothing')}</p>}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </Dialog>
   )
 }

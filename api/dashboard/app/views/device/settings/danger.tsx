@@ -5,7 +5,7 @@ import { refreshAnswers } from '../../../data/answers.ts'
 import { fleet } from '../../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../../data/writes.ts'
 import { Button } from '../../../parts/button.tsx'
-import { ConfirmAction } from '../../../parts/confirm-action.tsx'
+import { ConfirmButton } from '../../../parts/confirm-button.tsx'
 import { CopyField } from '../../../parts/copy-field.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
@@ -18,7 +18,6 @@ const t = words({
     "The token is the device's MQTT password. It is shown only once.",
     'Das Token ist das MQTT-Passwort des Geräts. Es wird einmal gezeigt, hier.',
   ],
-  issue: ['Issue a token', 'Token ausstellen'],
   token: ['Token of the device', 'Token des Geräts'],
   until: ['Expires {time}.', 'Es endet {time}.'],
   hide: ['Hide', 'Ausblenden'],
@@ -40,7 +39,6 @@ const t = words({
 
 export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
   const [issued, setIssued] = useState<{ readonly token: string; readonly until: string } | undefined>()
-  const [isAsked, setAsked] = useState(false)
   const issue = useWrite(async () => {
     const { mqtt_token: token, expires_at: until } = await fleet.issueDeviceToken({
       body: { device_id: deviceId },
@@ -63,56 +61,48 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
           </p>
         </>
       )}
-      {issue.error.value !== undefined && <ProblemCard error={issue.error.value} />}
+      <ProblemCard error={issue.error.value} />
       <div class="row">
         <Button icon="key-round" write={issue} onClick={() => void issue.run()}>
-          {t('issue')}
+          {t('issueToken')}
         </Button>
-        <Button kind="danger" onClick={() => setAsked(true)}>
-          {t('revoke')}
-        </Button>
-      </div>
-      {isAsked && (
-        <ConfirmAction
+        <ConfirmButton
+          kind="danger"
+          name={t('revoke')}
           action={t('revokeDo', { id: deviceId })}
-          onClose={() => setAsked(false)}
           onConfirm={async () => {
             await fleet.revokeDeviceTokens({ device_id: deviceId })
             toast({ text: t('revoked', { id: deviceId }) })
           }}
         >
           <p>{t('revokeSays')}</p>
-        </ConfirmAction>
-      )}
+        </ConfirmButton>
+      </div>
     </section>
   )
 }
 
 export function Decommission({ device }: { readonly device: DeviceBody }) {
-  const [isAsked, setAsked] = useState(false)
   const { device_id: id } = device
   return (
     <section class="card">
       <h2>{t('end')}</h2>
       <p class="hint">{t('endWhat')}</p>
       <div class="row">
-        <Button kind="danger" icon="trash-2" onClick={() => setAsked(true)}>
-          {t('endAsk')}
-        </Button>
-      </div>
-      {isAsked && (
-        <ConfirmAction
+        <ConfirmButton
+          kind="danger"
+          icon="trash-2"
+          name={t('endAsk')}
           action={t('endDo', { id })}
           typed={id}
-          onClose={() => setAsked(false)}
           onConfirm={async () => {
             await fleet.decommissionDevice({ device_id: id, ifMatch: device.etag })
             refreshAnswers('getDevice')
           }}
         >
           <p>{t('endWhat')}</p>
-        </ConfirmAction>
-      )}
+        </ConfirmButton>
+      </div>
     </section>
   )
 }

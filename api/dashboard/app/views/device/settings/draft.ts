@@ -2,6 +2,7 @@
 
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
 import type { JsonObject } from '../../../../../../schemas/json.ts'
+import { listed } from '../../../address/listed.ts'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 
 export interface Draft {
@@ -53,9 +54,3 @@ const fieldsOf = ({ name, description, group, tags }: Fields): JsonObject => ({
   ...(group === null ? {} : { group }),
   tags,
 })
-
-const listed = (text: string) =>
-  text
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '')

@@ -1,8 +1,10 @@
 // The metadata leaf by leaf: each value can be changed, removed, and others added.
+
 import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { Button } from '../../../parts/button.tsx'
+import { DataTable } from '../../../parts/data-table.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
-import { leavesOf, pathKey } from '../../../shadow-merge/leaves.ts'
+import { leavesOf, type Path, pathKey } from '../../../shadow-merge/leaves.ts'
 import { applied, type Edit, patchOf, wishFor } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from '../shadow/add-leaf.tsx'
@@ -11,8 +13,6 @@ import '../shadow/shadow.css'
 
 const t = words({
   caption: ['Metadata', 'Metadaten'],
-  path: ['Leaf', 'Blatt'],
-  value: ['Value', 'Wert'],
   valueOf: ['Value of {name}', 'Wert von {name}'],
   remove: ['Remove {path}', '{path} entfernen'],
   none: ['No metadata.', 'Es gibt keine Metadaten.'],
@@ -32,46 +32,38 @@ export function MetadataTable({ metadata, onMetadata }: MetadataTableProps) {
       {leaves.length === 0 ? (
         <p class="muted">{t('none')}</p>
       ) : (
-        <table class="table table-cards">
-          <caption class="visually-hidden">{t('caption')}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t('path')}</th>
-              <th scope="col">{t('value')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {leaves.map(({ path, value }) => {
-              const name = plainText(path.join('.'))
-              return (
-                <tr key={pathKey(path)}>
-                  <td data-label={t('path')}>
-                    <code>{name}</code>
-                  </td>
-                  <td data-label={t('value')}>
-                    <div class="row shadow-value">
-                      <LeafEditor
-                        label={t('valueOf', { name })}
-                        value={value}
-                        onValue={edit && ((next) => edit(wishFor(path, next)))}
-                      />
-                      {edit !== undefined && (
-                        <Button
-                          kind="quiet"
-                          icon="trash-2"
-                          label={t('remove', { path: name })}
-                          onClick={() => edit({ kind: 'remove', path })}
-                        />
-                      )}
-                    </div>
-                  </td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
+        <DataTable
+          caption={t('caption')}
+          rows={leaves}
+          idOf={({ path }) => pathKey(path)}
+          columns={[
+            { name: t('leaf'), cell: ({ path }) => <code>{nameOf(path)}</code> },
+            {
+              name: t('value'),
+              cell: ({ path, value }) => (
+                <div class="row shadow-value">
+                  <LeafEditor
+                    label={t('valueOf', { name: nameOf(path) })}
+                    value={value}
+                    onValue={edit && ((next) => edit(wishFor(path, next)))}
+                  />
+                  {edit !== undefined && (
+                    <Button
+                      kind="quiet"
+                      icon="trash-2"
+                      label={t('remove', { path: nameOf(path) })}
+                      onClick={() => edit({ kind: 'remove', path })}
+                    />
+                  )}
+                </div>
+              ),
+            },
+          ]}
+        />
       )}
       {edit !== undefined && <AddLeaf onEdit={edit} />}
     </div>
   )
 }
+
+const nameOf = (path: Path) => plainText(path.join('.'))

@@ -11,9 +11,11 @@ import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
 import { Button } from '../../../parts/button.tsx'
+import { CheckField } from '../../../parts/check-field.tsx'
 import { Field } from '../../../parts/field.tsx'
 import { JsonField, parsed } from '../../../parts/json-field.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
+import { submits } from '../../../parts/submits.ts'
 import { toast } from '../../../parts/toasts.tsx'
 import { type Edit, patchOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
@@ -28,18 +30,14 @@ const asJson = queryValue('json', flag)
 
 const t = words({
   title: ['Device details', 'Über das Gerät'],
-  name: ['Name', 'Name'],
   description: ['Description', 'Beschreibung'],
-  group: ['Group', 'Gruppe'],
   groupHint: [
     'A path such as warehouse/a. Leave empty for no group.',
     'Stufen mit Schrägstrichen: lager/a. Leer: in keiner Gruppe.',
   ],
-  tags: ['Tags', 'Tags'],
   tagsHint: ['Separate with commas.', 'Mehrere durch Kommas trennen.'],
   metadata: ['Metadata (JSON object)', 'Metadaten (JSON-Objekt)'],
   object: ['Metadata must be a JSON object.', 'Metadaten sind ein JSON-Objekt.'],
-  save: ['Save', 'Speichern'],
   saved: ['Saved.', 'Gespeichert.'],
   undo: ['Discard changes', 'Änderungen verwerfen'],
   same: ['Nothing has changed.', 'Nichts wurde geändert.'],
@@ -92,10 +90,9 @@ export default function SettingsTab({ device }: TabProps) {
       <form
         class="card"
         noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={submits(() => {
           if (disabledBecause === undefined && edits.length > 0 && isRight) void write.run(edits, base)
-        }}
+        })}
       >
         <h2>{t('title')}</h2>
         {disabledBecause !== undefined && <p class="hint">{disabledBecause}</p>}
@@ -104,14 +101,7 @@ export default function SettingsTab({ device }: TabProps) {
         {field('group', t('groupHint'))}
         {field('tags', t('tagsHint'))}
         <h3>{t('metadataHead')}</h3>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={asJson.value}
-            onChange={({ currentTarget }) => asJson.set(currentTarget.checked)}
-          />
-          {t('asJson')}
-        </label>
+        <CheckField label={t('asJson')} isOn={asJson.value} onValue={(isOn) => asJson.set(isOn)} />
         {asJson.value || !isRight ? (
           <JsonField
             label={t('metadata')}
@@ -131,7 +121,7 @@ export default function SettingsTab({ device }: TabProps) {
             }
           />
         )}
-        {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+        <ProblemCard error={write.error.value} />
         <div class="row">
           <Button
             type="submit"

@@ -9,7 +9,6 @@ const t = words({
   path: ['New leaf', 'Neues Blatt'],
   pathHint: ['Use dots for nested leaves: led.colour', 'Punkte führen tiefer: led.farbe'],
   value: ['Value (JSON)', 'Wert (JSON)'],
-  add: ['Add', 'Hinzufügen'],
   wrong: [
     'The value must be JSON: 5, true, "text", [1,2] or {"a":1}.',
     'Der Wert muss JSON sein: 5, true, "Text", [1,2] oder {"a":1}.',

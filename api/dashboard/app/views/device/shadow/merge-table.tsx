@@ -9,10 +9,8 @@ import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({
-  path: ['Leaf', 'Blatt'],
   base: ['Before', 'Vorher'],
   theirs: ['Theirs', 'Andere'],
-  yours: ['Yours', 'Ihre'],
   choice: ['Keep', 'Behalten'],
   keep: ['Value to keep for {path}', 'Was für {path} gilt'],
   taken: ['yours, unchanged by others', 'Ihre; niemand sonst hat es geändert'],
@@ -34,7 +32,7 @@ export function MergeTable({ merge, authorOf, choices, onChoice }: MergeTablePro
     <table class="table table-cards">
       <thead>
         <tr>
-          <th scope="col">{t('path')}</th>
+          <th scope="col">{t('leaf')}</th>
           <th scope="col">{t('base')}</th>
           <th scope="col">{t('theirs')}</th>
           <th scope="col">{t('yours')}</th>
@@ -47,7 +45,7 @@ export function MergeTable({ merge, authorOf, choices, onChoice }: MergeTablePro
           const path = plainText(edit.path.join('.'))
           return (
             <tr key={key} class="row-edited">
-              <td data-label={t('path')}>
+              <td data-label={t('leaf')}>
                 <code>{path}</code>
               </td>
               <td data-label={t('base')}>
@@ -87,7 +85,7 @@ export function MergeTable({ merge, authorOf, choices, onChoice }: MergeTablePro
         ).flatMap(([why, edits]) =>
           edits.map((edit) => (
             <tr key={`${why} ${pathKey(edit.path)}`}>
-              <td data-label={t('path')}>
+              <td data-label={t('leaf')}>
                 <code>{plainText(edit.path.join('.'))}</code>
               </td>
               <td colSpan={3} data-label={t('choice')}>

@@ -7,6 +7,7 @@ import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
 import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { Button } from '../../../parts/button.tsx'
+import { DataTable } from '../../../parts/data-table.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
@@ -22,15 +23,11 @@ import { MergeTable } from './merge-table.tsx'
 const t = words({
   title: ['Review the changes', 'Änderungen prüfen'],
   merge: ['Somebody else changed the shadow first', 'Jemand anders hat den Shadow zuerst geändert'],
-  path: ['Leaf', 'Blatt'],
-  before: ['Now', 'Jetzt'],
   after: ['New', 'Neu'],
-  none: ['–', '–'],
   bytes: ['{n} of {max} bytes of the desired state', '{n} von {max} Byte des gewünschten Stands'],
   send: ['Send for version {n}', 'Für Version {n} senden'],
   apply: ['Apply on version {n}', 'Auf Version {n} anwenden'],
   choose: ['Choose for each leaf first.', 'Wählen Sie zuerst für jedes Blatt.'],
-  back: ['Back', 'Zurück'],
   sent: ['The desired state has version {n}.', 'Der gewünschte Stand hat Version {n}.'],
   nothing: [
     'Nothing is left to send: the other version says the same.',
@@ -111,30 +108,16 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       }
     >
       {merge === undefined ? (
-        <table class="table table-cards">
-          <thead>
-            <tr>
-              <th scope="col">{t('path')}</th>
-              <th scope="col">{t('before')}</th>
-              <th scope="col">{t('after')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {edits.map((edit) => (
-              <tr key={pathKey(edit.path)}>
-                <td data-label={t('path')}>
-                  <code>{plainText(edit.path.join('.'))}</code>
-                </td>
-                <td data-label={t('before')}>
-                  <JsonText value={valueAt(base.desired, edit.path)} />
-                </td>
-                <td data-label={t('after')}>
-                  <JsonText value={wishOf(edit)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          caption={t('title')}
+          rows={edits}
+          idOf={({ path }) => pathKey(path)}
+          columns={[
+            { name: t('leaf'), cell: ({ path }) => <code>{plainText(path.join('.'))}</code> },
+            { name: t('now'), cell: ({ path }) => <JsonText value={valueAt(base.desired, path)} /> },
+            { name: t('after'), cell: (edit) => <JsonText value={wishOf(edit)} /> },
+          ]}
+        />
       ) : (
         <MergeTable
           merge={merge}
@@ -145,7 +128,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       )}
       {isNothing && <p role="status">{t('nothing')}</p>}
       <p class={bytes > BYTES_MAX ? 'field-error' : 'hint'}>{t('bytes', { n: bytes, max: BYTES_MAX })}</p>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <ProblemCard error={write.error.value} />
     </Dialog>
   )
 }

@@ -4,10 +4,10 @@ import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { actorText } from '../../../parts/actor-text.ts'
 import { Age } from '../../../parts/age.tsx'
-import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { AnswerTable } from '../../../parts/answer-table.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Empty } from '../../../parts/empty.tsx'
-import { Pager, pageValue } from '../../../parts/pager.tsx'
+import { pageValue } from '../../../parts/pager.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, editsOf, wishOf } from '../../../shadow-merge/merge.ts'
@@ -15,12 +15,7 @@ import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({
-  version: ['Version', 'Version'],
-  side: ['Side', 'Seite'],
-  who: ['By', 'Von'],
   change: ['Change', 'Änderung'],
-  desired: ['desired', 'gewünscht'],
-  reported: ['reported', 'gemeldet'],
   revert: ['Take back', 'Zurücknehmen'],
   revertLabel: ['Take back version {n}', 'Zurücknehmen: Version {n}'],
   none: ['The shadow has not changed yet', 'Der Shadow hat sich noch nicht geändert'],
@@ -39,59 +34,60 @@ export function ShadowHistory({ deviceId, desired, onEdits }: ShadowHistoryProps
     query: { page: pageValue.value, per_page: 50 },
   })
   return (
-    <AnswerArea answer={answer}>
-      {({ data, page = 1, total = 0, total_pages = 1 }) =>
-        data.length === 0 ? (
-          <Empty title={t('none')} />
-        ) : (
-          <>
-            <table class="table table-cards">
-              <thead>
-                <tr>
-                  <th scope="col">{t('version')}</th>
-                  <th scope="col">{t('side')}</th>
-                  <th scope="col">{t('who')}</th>
-                  <th scope="col">{t('change')}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((entry) => {
-                  const undo = editsOf(entry.previous as JsonObject)
-                  const open = undo.filter((edit) => !isSame(valueAt(desired, edit.path), wishOf(edit)))
-                  return (
-                    <tr key={entry.version}>
-                      <td data-label={t('version')}>
-                        <strong>{entry.version}</strong>{' '}
-                        <span class="muted">
-                          <Age at={entry.timestamp} />
-                        </span>
-                      </td>
-                      <td data-label={t('side')}>{t(entry.section)}</td>
-                      <td data-label={t('who')}>{actorText(entry.actor)}</td>
-                      <td data-label={t('change')}>
-                        <Change patch={entry.patch as JsonObject} previous={entry.previous as JsonObject} />
-                        {entry.section === 'desired' && onEdits !== undefined && (
-                          <Button
-                            kind="quiet"
-                            icon="undo-2"
-                            label={t('revertLabel', { n: entry.version })}
-                            disabledBecause={open.length === 0 ? t('undone') : undefined}
-                            onClick={() => onEdits(open)}
-                          >
-                            {t('revert')}
-                          </Button>
-                        )}
-                      </td>
-                    </tr>
-                  )
-                })}
-              </tbody>
-            </table>
-            <Pager of={{ page, total, total_pages }} />
-          </>
-        )
-      }
-    </AnswerArea>
+    <AnswerTable
+      answer={answer}
+      empty={<Empty title={t('none')} />}
+      caption={t('history')}
+      idOf={({ version }) => String(version)}
+      columns={[
+        {
+          name: t('version'),
+          cell: ({ version, timestamp }) => (
+            <>
+              <strong>{version}</strong>{' '}
+              <span class="muted">
+                <Age at={timestamp} />
+              </span>
+            </>
+          ),
+        },
+        { name: t('side'), cell: ({ section }) => t(section) },
+        { name: t('by'), cell: ({ actor }) => actorText(actor) },
+        {
+          name: t('change'),
+          cell: ({ version, section, patch, previous }) => (
+            <>
+              <Change patch={patch as JsonObject} previous={previous as JsonObject} />
+              {section === 'desired' && onEdits !== undefined && (
+                <TakeBack {...{ version, desired, onEdits }} previous={previous as JsonObject} />
+              )}
+            </>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+interface TakeBackProps {
+  readonly version: number
+  readonly previous: JsonObject
+  readonly desired: JsonObject
+  readonly onEdits: (edits: readonly Edit[]) => void
+}
+
+function TakeBack({ version, previous, desired, onEdits }: TakeBackProps) {
+  const open = editsOf(previous).filter((edit) => !isSame(valueAt(desired, edit.path), wishOf(edit)))
+  return (
+    <Button
+      kind="quiet"
+      icon="undo-2"
+      label={t('revertLabel', { n: version })}
+      disabledBecause={open.length === 0 ? t('undone') : undefined}
+      onClick={() => onEdits(open)}
+    >
+      {t('revert')}
+    </Button>
   )
 }
 

@@ -25,7 +25,6 @@ import { ShadowTable } from './shadow-table.tsx'
 import { ShadowVersions } from './shadow-versions.tsx'
 
 const t = words({
-  show: ['Show', 'Zeigen'],
   all: ['all leaves', 'alle Blätter'],
   differences: ['differences', 'Unterschiede'],
   json: ['JSON', 'JSON'],

@@ -21,13 +21,11 @@ import { LeafEditor } from './leaf-editor.tsx'
 
 const t = words({
   caption: ['Leaves of the shadow', 'Blätter des Shadows'],
-  path: ['Leaf', 'Blatt'],
   desired: ['Desired', 'Gewünscht'],
   desiredOf: ['Desired value of {name}', 'Gewünschter Wert von {name}'],
   reported: ['Reported', 'Gemeldet'],
   state: ['State', 'Stand'],
   'in-sync': ['in sync', 'stimmt überein'],
-  waiting: ['waiting', 'wartet'],
   'only-reported': ['only reported', 'nur gemeldet'],
   'only-desired': ['waiting, never reported', 'wartet, nie gemeldet'],
   remove: ['Remove {path}', '{path} entfernen'],
@@ -87,7 +85,7 @@ export function ShadowTable({ document, edits, onlyDifferences, onEdit, onUndo }
           <caption class="visually-hidden">{t('caption')}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('path')}</th>
+              <th scope="col">{t('leaf')}</th>
               <th scope="col">{t('desired')}</th>
               <th scope="col">{t('reported')}</th>
               <th scope="col">{t('state')}</th>
@@ -159,7 +157,7 @@ function Row({ row, edit, author, document, onEdit, onUndo }: RowProps) {
     ?.timestamp
   return (
     <tr class={edit === undefined ? undefined : 'row-edited'}>
-      <td data-label={t('path')}>
+      <td data-label={t('leaf')}>
         <code>{name}</code>
       </td>
       <td data-label={t('desired')}>

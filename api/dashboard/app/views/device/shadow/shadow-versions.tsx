@@ -8,6 +8,7 @@ import { useAnswer } from '../../../data/answers.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
+import { DataTable } from '../../../parts/data-table.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { difference, type Edit, wishOf } from '../../../shadow-merge/merge.ts'
@@ -22,11 +23,7 @@ const t = words({
   than: ['Compared with', 'Verglichen mit'],
   now: ['{n}, now', '{n}, jetzt'],
   caption: ['What differs', 'Was sich unterscheidet'],
-  side: ['Side', 'Seite'],
-  path: ['Leaf', 'Blatt'],
   version: ['Version {n}', 'Version {n}'],
-  desired: ['desired', 'gewünscht'],
-  reported: ['reported', 'gemeldet'],
   same: ['The two versions say the same.', 'Beide Versionen sagen dasselbe.'],
   leafBack: ['Bring back', 'Zurückholen'],
   leafBackLabel: ['Bring back {path} of version {n}', 'Zurückholen: {path} von Version {n}'],
@@ -113,49 +110,40 @@ function Differences({ shown, beside, desired, onEdits }: DifferencesProps) {
   const rows = (['desired', 'reported'] as const).flatMap((side) =>
     difference(beside[side] as JsonObject, shown[side] as JsonObject).map((edit) => ({ side, edit })),
   )
+  const isAlready = (edit: Edit) => isSame(valueAt(desired, edit.path), wishOf(edit))
   if (rows.length === 0) return <p class="muted">{t('same')}</p>
   return (
-    <table class="table table-cards">
-      <caption class="visually-hidden">{t('caption')}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{t('side')}</th>
-          <th scope="col">{t('path')}</th>
-          <th scope="col">{t('version', { n: beside.version })}</th>
-          <th scope="col">{t('version', { n: shown.version })}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ side, edit }) => {
-          const path = plainText(edit.path.join('.'))
-          const isAlready = isSame(valueAt(desired, edit.path), wishOf(edit))
-          return (
-            <tr key={`${side} ${pathKey(edit.path)}`}>
-              <td data-label={t('side')}>{t(side)}</td>
-              <td data-label={t('path')}>
-                <code>{path}</code>
-              </td>
-              <td data-label={t('version', { n: beside.version })}>
-                <JsonText value={valueAt(beside[side] as JsonObject, edit.path)} />
-              </td>
-              <td data-label={t('version', { n: shown.version })}>
-                <JsonText value={wishOf(edit)} />{' '}
-                {side === 'desired' && onEdits !== undefined && !isAlready && (
-                  <Button
-                    kind="quiet"
-                    icon="undo-2"
-                    label={t('leafBackLabel', { path, n: shown.version })}
-                    onClick={() => onEdits([edit])}
-                  >
-                    {t('leafBack')}
-                  </Button>
-                )}
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
+    <DataTable
+      caption={t('caption')}
+      rows={rows}
+      idOf={({ side, edit }) => `${side} ${pathKey(edit.path)}`}
+      columns={[
+        { name: t('side'), cell: ({ side }) => t(side) },
+        { name: t('leaf'), cell: ({ edit }) => <code>{plainText(edit.path.join('.'))}</code> },
+        {
+          name: t('version', { n: beside.version }),
+          cell: ({ side, edit }) => <JsonText value={valueAt(beside[side] as JsonObject, edit.path)} />,
+        },
+        {
+          name: t('version', { n: shown.version }),
+          cell: ({ side, edit }) => (
+            <>
+              <JsonText value={wishOf(edit)} />{' '}
+              {side === 'desired' && onEdits !== undefined && !isAlready(edit) && (
+                <Button
+                  kind="quiet"
+                  icon="undo-2"
+                  label={t('leafBackLabel', { path: plainText(edit.path.join('.')), n: shown.version })}
+                  onClick={() => onEdits([edit])}
+                >
+                  {t('leafBack')}
+                </Button>
+              )}
+            </>
+          ),
+        },
+      ]}
+    />
   )
 }
 

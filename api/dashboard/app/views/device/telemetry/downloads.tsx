@@ -4,12 +4,13 @@ import { API } from '../../../address/api.ts'
 import type { Span } from '../../../address/time-range.ts'
 import { download } from '../../../data/download.ts'
 import { useWrite } from '../../../data/writes.ts'
+import { Button } from '../../../parts/button.tsx'
 import { Icon } from '../../../parts/icon.tsx'
+import { Menu } from '../../../parts/menu.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
 
 const t = words({
-  download: ['Download', 'Herunterladen'],
   shown: ['{format}, as shown', '{format}, wie gezeigt'],
   raw: ['{format}, raw points', '{format}, rohe Punkte'],
 })
@@ -39,30 +40,24 @@ export function Downloads({ deviceId, metrics, span, interval, shown }: Download
   if (metrics.length === 0) return null
   return (
     <>
-      <details class="menu">
-        <summary class="button">
-          <Icon name="download" /> {t('download')}
-        </summary>
-        <ul class="menu-list">
-          {FORMATS.flatMap((format) =>
-            [false, true].map((isRaw) => (
-              <li key={`${format} ${isRaw}`}>
-                <button
-                  type="button"
-                  class="button button-quiet"
-                  onClick={({ currentTarget }) => {
-                    currentTarget.closest('details')?.removeAttribute('open')
-                    void write.run(format, isRaw)
-                  }}
-                >
-                  {t(isRaw ? 'raw' : 'shown', { format: format.toUpperCase() })}
-                </button>
-              </li>
-            )),
-          )}
-        </ul>
-      </details>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <Menu
+        name={
+          <>
+            <Icon name="download" /> {t('download')}
+          </>
+        }
+      >
+        {FORMATS.flatMap((format) =>
+          [false, true].map((isRaw) => (
+            <li key={`${format} ${isRaw}`}>
+              <Button kind="quiet" onClick={() => void write.run(format, isRaw)}>
+                {t(isRaw ? 'raw' : 'shown', { format: format.toUpperCase() })}
+              </Button>
+            </li>
+          )),
+        )}
+      </Menu>
+      <ProblemCard error={write.error.value} />
     </>
   )
 }

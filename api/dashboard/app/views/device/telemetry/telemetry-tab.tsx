@@ -26,7 +26,6 @@ import { Downloads } from './downloads.tsx'
 
 const t = words({
   compare: ['Compare with', 'Vergleichen mit'],
-  nothing: ['nothing', 'nichts'],
   previous: ['the period before', 'dem Zeitraum davor'],
   devices: ['Other devices (ids, with commas)', 'Andere Geräte (IDs, durch Kommas getrennt)'],
   none: ['This device has no numbers to draw yet', 'Dieses Gerät hat noch keine Zahlen zu zeichnen'],
@@ -34,7 +33,6 @@ const t = words({
     'Each number or boolean of a report becomes a metric:',
     'Jede Zahl und jeder Wahrheitswert einer Meldung wird eine Metrik:',
   ],
-  topic: ['Topic and example', 'Topic und Beispiel'],
   pick: ['Choose metrics above.', 'Wählen Sie oben Metriken.'],
   empty: ['No values in this range.', 'In diesem Zeitraum gibt es keine Werte.'],
   last: ['The last point arrived', 'Der letzte Punkt kam'],
@@ -55,7 +53,7 @@ export default function TelemetryTab({ device }: TabProps) {
             <Empty title={t('none')}>
               <p>{t('how')}</p>
               <CopyField
-                label={t('topic')}
+                label={t('topicAndExample')}
                 text={`fleet/${device.device_id}/telemetry  {"temperature":21.5}`}
               />
             </Empty>

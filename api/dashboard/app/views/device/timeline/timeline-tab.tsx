@@ -1,5 +1,7 @@
 // Everything that happened to the device, newest first: one stream, by kinds, back to what is kept.
+
 import { words as wordsOf } from '../../../address/codecs.ts'
+import { given } from '../../../address/given.ts'
 import { MARKER_KINDS } from '../../../charts/marker.ts'
 import { may } from '../../../data/access.ts'
 import { fleet } from '../../../data/client.ts'
@@ -14,10 +16,8 @@ import type { TabProps } from '../tabs.ts'
 import { Entry } from './entry.tsx'
 
 const t = words({
-  kinds: ['Kinds', 'Arten'],
   status: ['status', 'Status'],
   command: ['commands', 'Befehle'],
-  shadow: ['shadow', 'Shadow'],
   ota: ['firmware', 'Firmware'],
   alert: ['alerts', 'Alarme'],
   none: ['No events of this kind', 'Nichts dergleichen ist geschehen'],
@@ -37,7 +37,7 @@ export default function TimelineTab({ device }: TabProps) {
   const query = { limit: PAGE, ...(chosen.length > 0 ? { kind: chosen.join(',') } : {}) }
   const key = `${device_id} ${JSON.stringify(query)}`
   const feed = useFeed(key, (cursor) =>
-    fleet.listDeviceEvents({ device_id, query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
+    fleet.listDeviceEvents({ device_id, query: { ...query, ...given({ cursor }) } }),
   )
   return (
     <div class="stack">
