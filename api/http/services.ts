@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Blobs } from '../../engine/ports/blobs.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { ApiKeys } from '../auth/api-keys.ts'
@@ -44,6 +45,7 @@ export interface Services extends HeartbeatTimeouts {
   readonly ids: Ids
   readonly repeats: Repeats
   readonly clock: Clock
+  readonly schedule: Pick<Schedule, 'sleep'>
   readonly work: WorkBudget
   /** Base of all links that the service sends, without a trailing slash. */
   readonly publicUrl: () => string

@@ -101,11 +101,25 @@ test('a version before a change that is no longer stored is 410, and later ones 
   expect((await send(`GET ${SHADOW}?at_version=3`)).status).toBe(200)
 })
 
-test('a version is 503 while the last change is on its way to the history, and 410 if it never arrives', async () => {
-  const { send, wish, engine, clock } = await openChanged()
-  engine.history = async () => []
+test('a request for a version waits until the last change has reached the history', async () => {
+  const { send, wish, stored } = await openChanged()
   await wish({ mode: 'dark' })
-  expect((await send(`GET ${SHADOW}?at_version=3`)).status).toBe(503)
+  const [asked] = await Promise.all([send(`GET ${SHADOW}?at_version=4`), stored(5)])
+  expect([asked.status, asked.body.version, asked.body.desired]).toEqual([200, 4, { light: { level: 7 } }])
+})
+
+test('a version is 503 if the last change takes long to reach the history, and 410 if it never arrives', async () => {
+  const { send, wish, engine, clock } = await openChanged()
+  let looks = 0
+  engine.history = async () => {
+    looks++
+    setImmediate(() => {
+      clock.at += 200
+    })
+    return []
+  }
+  await wish({ mode: 'dark' })
+  expect([(await send(`GET ${SHADOW}?at_version=3`)).status, looks]).toEqual([503, 15])
   clock.at += 60_000
   expect((await send(`GET ${SHADOW}?at_version=3`)).status).toBe(410)
 })

@@ -2,7 +2,8 @@
 //
 // P1. Every row between the present version and the wanted one is needed. The state is never guessed: if a row is missing,
 //     the version cannot be shown.
-// - Rows reach the history a moment after the change. If a row is missing because it is new, the fault is temporary.
+// - Rows reach the history a moment after the change. If a row is missing because it is new, the request waits for it, and
+//   the fault is temporary if it does not come.
 
 import { NO_TIMES } from '../../engine/domain/shadow/leaf-times.ts'
 import { SECTIONS, type Section, type Shadow } from '../../engine/domain/shadow/record.ts'
@@ -12,6 +13,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryPlace, HistoryRow } from '../../engine/ports/history.ts'
 import { type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
 /** Changes that one request may undo. */
@@ -19,6 +21,9 @@ const CHANGES_MAX = 2_000
 const ROWS_AT_ONCE = 200
 /** Rows of changes younger than this may still be on their way to the history. */
 const ON_ITS_WAY_MS = 60_000
+/** A request waits for such a row for three seconds. Rows usually arrive within one. */
+const LOOK_EVERY_MS = 200
+const LOOKS_MAX = 15
 
 interface PastShadow {
   readonly kind: 'past'
@@ -33,10 +38,27 @@ interface ShadowVersion {
 
 /** The times of its leaves are unknown. */
 export async function findPastShadow(
+  { engine, schedule }: Pick<Services, 'engine' | 'schedule'>,
+  present: Shadow,
+  wanted: ShadowVersion,
+): Promise<PastShadow | Refusal> {
+  for (let looks = 1; ; looks++) {
+    const past = await rebuild(engine, present, wanted)
+    if (past !== 'on_its_way') return past
+    if (looks === LOOKS_MAX)
+      throw new Fault('TELEMETRY_UNAVAILABLE', {
+        retryable: true,
+        message: 'the last change is not stored yet',
+      })
+    await schedule.sleep(LOOK_EVERY_MS)
+  }
+}
+
+async function rebuild(
   engine: Pick<Engine, 'history'>,
   present: Shadow,
   { deviceId, version, now }: ShadowVersion,
-): Promise<PastShadow | Refusal> {
+): Promise<PastShadow | Refusal | 'on_its_way'> {
   if (version === present.version) return { kind: 'past', shadow: present }
   if (version > present.version)
     return refused('NOT_FOUND', {
@@ -54,11 +76,7 @@ export async function findPastShadow(
     state = stepBack(state, change)
     if (state.version === 0) return past(state, undefined)
   }
-  if (state === present && now - (present.updatedAt ?? 0) < ON_ITS_WAY_MS)
-    throw new Fault('TELEMETRY_UNAVAILABLE', {
-      retryable: true,
-      message: 'the last change is not stored yet',
-    })
+  if (state === present && now - (present.updatedAt ?? 0) < ON_ITS_WAY_MS) return 'on_its_way'
   return tooOld(version, `the history does not have change ${state.version}`)
 }
 

@@ -28,7 +28,8 @@ export function shadowRoutes(services: Services): readonly Route[] {
   return [...readRoutes(services), desiredRoute(services), revertRoute(services), historyRoute(services)]
 }
 
-function readRoutes({ engine, clock, work }: Services): readonly Route[] {
+function readRoutes(services: Services): readonly Route[] {
+  const { engine, clock, work } = services
   return [
     route(getShadow, async ({ params, query, user, header }) => {
       const found = await shadowOf(engine, params.device_id, user)
@@ -37,7 +38,7 @@ function readRoutes({ engine, clock, work }: Services): readonly Route[] {
       const { at_version: version = present.version } = query
       const tooMuch = version === present.version ? undefined : work.charge(user.id, DATABASE_WORK)
       if (tooMuch !== undefined) return tooMuch
-      const past = await findPastShadow(engine, present, { deviceId: id, version, now: clock.now() })
+      const past = await findPastShadow(services, present, { deviceId: id, version, now: clock.now() })
       if (past.kind === 'refused') return past
       return conditional(past.shadow, header('if-none-match'), () => toDocument(id, past.shadow))
     }),
@@ -78,7 +79,8 @@ function desiredRoute({ engine }: Services): Route {
   })
 }
 
-function revertRoute({ engine, clock }: Services): Route {
+function revertRoute(services: Services): Route {
+  const { engine, clock } = services
   return route(revertShadow, async ({ params, body, user, header, requestId, sign }) => {
     const found = await shadowOf(engine, params.device_id, user)
     if (found === undefined) return deviceNotFound()
@@ -86,7 +88,7 @@ function revertRoute({ engine, clock }: Services): Route {
     const condition = parseVersionMatch(header('if-match'))
     if (condition.kind === 'unreadable') return unreadableVersion()
     const wanted = { deviceId, version: body.to_version, now: clock.now() }
-    const past = await findPastShadow(engine, present, wanted)
+    const past = await findPastShadow(services, present, wanted)
     if (past.kind === 'refused') return past
     // The past does not change, so a concurrent write affects only the version of the answer.
     const submitted = await engine.submit(

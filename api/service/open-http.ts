@@ -79,7 +79,7 @@ export interface HttpOptions {
   readonly passwords: Passwords
   readonly logger: Logger
   readonly clock: Clock
-  readonly schedule: Pick<Schedule, 'after' | 'every'>
+  readonly schedule: Schedule
   readonly version: string
   /** The files of the dashboard and of the documentation. */
   readonly pages?: Pages | undefined
@@ -155,6 +155,7 @@ export function createHttp(options: HttpOptions) {
     downloadTickets: new Tickets(authenticate, options.apiStores.tickets, 'download'),
     ids,
     clock,
+    schedule: options.schedule,
     work,
     ...heartbeatTimeouts(settings.heartbeatTimeoutMs, defined),
     publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
