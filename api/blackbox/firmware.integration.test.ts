@@ -47,14 +47,10 @@ async function deploy(group: string, more: object = {}): Promise<string> {
 }
 
 const ended = (id: string) =>
-  until(
-    `${id} ends`,
-    async () => {
-      const { body } = await admin.get(`/ota/deployments/${id}`)
-      return body['finished_at'] === null ? undefined : body
-    },
-    30_000,
-  )
+  until(`${id} ends`, async () => {
+    const { body } = await admin.get(`/ota/deployments/${id}`)
+    return body['finished_at'] === null ? undefined : body
+  })
 
 test('canaries go first, the rest follows, and each device runs what it was sent', async () => {
   const fleet = await Promise.all(['a1', 'a2', 'a3', 'a4'].map((id) => updating(id)))

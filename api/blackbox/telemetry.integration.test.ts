@@ -283,24 +283,18 @@ describe('no parameter is SQL', () => {
   ]
   const last = `from=${at(0)}&to=${at(60)}`
 
-  test.each(PARAMETERS)(
-    '%s?%s= takes no SQL',
-    async (path, name) => {
-      for (const evil of EVIL)
-        for (const more of ['', '&interval=raw', '&format=csv', '&interval=raw&format=ndjson']) {
-          const given = `${name === 'metric' ? '' : '&metric=load'}${name === 'from' || name === 'to' ? '' : `&${last}`}`
-          const rest = more.includes(`&${name}=`) ? '' : more
-          const { status, text } = await admin.get(
-            `${path}?${name}=${encodeURIComponent(evil)}${given}${rest}`,
-          )
-          expect([200, 400, 422], `${path} ${name}=${evil}${rest}: ${text}`).toContain(status)
-          expect(text).not.toMatch(/DB::Exception|Code: \d+|MergeTree/)
-        }
-      const { body } = await admin.get(`/telemetry/many/history?metric=load&agg=count&${last}`)
-      expect(body['data']).toEqual([{ time: at(0), count: 600 }])
-    },
-    60_000,
-  )
+  test.each(PARAMETERS)('%s?%s= takes no SQL', async (path, name) => {
+    for (const evil of EVIL)
+      for (const more of ['', '&interval=raw', '&format=csv', '&interval=raw&format=ndjson']) {
+        const given = `${name === 'metric' ? '' : '&metric=load'}${name === 'from' || name === 'to' ? '' : `&${last}`}`
+        const rest = more.includes(`&${name}=`) ? '' : more
+        const { status, text } = await admin.get(`${path}?${name}=${encodeURIComponent(evil)}${given}${rest}`)
+        expect([200, 400, 422], `${path} ${name}=${evil}${rest}: ${text}`).toContain(status)
+        expect(text).not.toMatch(/DB::Exception|Code: \d+|MergeTree/)
+      }
+    const { body } = await admin.get(`/telemetry/many/history?metric=load&agg=count&${last}`)
+    expect(body['data']).toEqual([{ time: at(0), count: 600 }])
+  })
 })
 
 describe('ten million points', () => {
@@ -335,7 +329,6 @@ describe('ten million points', () => {
       if (format !== 'parquet') expect(lines).toBe(ROWS + (format === 'csv' ? 1 : 0))
       expect((most - before) / MIB).toBeLessThan(64)
     },
-    120_000,
   )
 
   test('an export waits for a slow reader without buffering, and stops when the reader leaves', async () => {

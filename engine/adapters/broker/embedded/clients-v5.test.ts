@@ -115,24 +115,20 @@ client.loop_stop()
 print(seen['connack'], seen['suback'], seen['puback'][0], seen['expiry'], seen['disconnect'])
 `
 
-test.skipIf(PYTHON === undefined)(
-  'paho for Python speaks version 5',
-  async () => {
-    const python = run(PYTHON ?? '', ['-c', PAHO, `${stage.port}`, PASSWORD])
-    await until(
-      () => stage.host.texts().length === 2 && stage.host.refusals.length === 2,
-      'its messages',
-      60_000,
-    )
-    expect(await stage.broker.publish(downlink({ request, expiresAt }, 'dock'))).toBe(true)
-    await until(
-      () => stage.host.messages().some(({ suffix }) => suffix === 'command/ack'),
-      'its answer',
-      60_000,
-    )
-    stage.broker.end(downlink().deviceId)
-    const { stdout } = await python
-    expect(stdout.trim()).toBe('(0, 266240, 16) [1, 135] 135 60 152')
-  },
-  120_000,
-)
+test.skipIf(PYTHON === undefined)('paho for Python speaks version 5', async () => {
+  const python = run(PYTHON ?? '', ['-c', PAHO, `${stage.port}`, PASSWORD])
+  await until(
+    () => stage.host.texts().length === 2 && stage.host.refusals.length === 2,
+    'its messages',
+    60_000,
+  )
+  expect(await stage.broker.publish(downlink({ request, expiresAt }, 'dock'))).toBe(true)
+  await until(
+    () => stage.host.messages().some(({ suffix }) => suffix === 'command/ack'),
+    'its answer',
+    60_000,
+  )
+  stage.broker.end(downlink().deviceId)
+  const { stdout } = await python
+  expect(stdout.trim()).toBe('(0, 266240, 16) [1, 135] 135 60 152')
+})

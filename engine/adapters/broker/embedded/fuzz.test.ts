@@ -101,7 +101,6 @@ test.each([4, 5] as const)(
     expect(thrown).toEqual([])
     await until(() => stage.host.isSettled, 'everything to be durable')
   },
-  60_000,
 )
 
 test.each([4, 5] as const)(
@@ -133,5 +132,4 @@ test.each([4, 5] as const)(
     await stillServes()
     expect(thrown).toEqual([])
   },
-  60_000,
 )

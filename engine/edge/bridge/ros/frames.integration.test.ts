@@ -129,4 +129,4 @@ test('messages arrive whole and in order, wherever the upgrade response and its 
   expect(complaints).toEqual([])
   for (const topics of heard) expect(topics).toEqual(wanted)
   expect(heard.length).toBe(bytes)
-}, 200_000)
+})
