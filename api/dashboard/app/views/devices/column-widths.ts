@@ -22,6 +22,8 @@ export interface ShownTexts {
 /** The room around a text of a cell, and that of a name with its arrow and its handle. */
 const CELL_PX = 18
 const HEAD_PX = 24
+/** A narrower column is hard to hit. */
+const NARROW_PX = 80
 /** A longer text is cut, and shown whole as a hint. */
 const LONG_PX = 200
 /** Measuring takes longer than counting letters. */
@@ -32,9 +34,8 @@ const FREE_PX = 112
 export function columnWidths({ columns, nameOf, wordsOf }: ShownTexts, measure: Measure): ColumnWidths {
   const fitting = (id: ColumnId, texts: readonly string[], isCode = false): ColumnWidth => {
     const widest = Math.max(0, ...texts.map((text) => measure(text, isCode)))
-    return {
-      leastPx: Math.ceil(Math.max(measure(nameOf(id)) + HEAD_PX, Math.min(LONG_PX, widest + CELL_PX))),
-    }
+    const wantedPx = Math.min(LONG_PX, widest + CELL_PX)
+    return { leastPx: Math.ceil(Math.max(NARROW_PX, measure(nameOf(id)) + HEAD_PX, wantedPx)) }
   }
   const words = (id: ColumnId) => fitting(id, wordsOf[id] ?? [])
   return {

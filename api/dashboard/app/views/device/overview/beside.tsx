@@ -8,6 +8,7 @@ import { alertText } from '../../../parts/alert-text.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import type { DeviceType } from '../../../parts/command-wish.ts'
 import { plainText } from '../../../parts/plain-text.ts'
+import { SeverityMark } from '../../../parts/severity-mark.tsx'
 import { StatusMark } from '../../../parts/status-mark.tsx'
 import { words } from '../../../words/words.ts'
 
@@ -41,10 +42,7 @@ export function OpenAlerts({ device }: { readonly device: DeviceBody }) {
             <ul class="plain-list">
               {data.map((alert) => (
                 <li key={alert.alert_id}>
-                  <span class={`severity-${alert.severity}`}>
-                    <span aria-hidden="true">{alert.severity === 'critical' ? '✕' : '▲'}</span>{' '}
-                    {t(alert.severity)}
-                  </span>
+                  <SeverityMark severity={alert.severity} />
                   <a href={pathOf('alert', { alert_id: alert.alert_id ?? '' })}>{alertText(alert)}</a>
                   <span class="muted">
                     <Age at={alert.fired_at} />
