@@ -7,7 +7,7 @@ import { openClusterSystem } from './cluster-system.ts'
 import { openEmbeddedSystem } from './embedded-system.ts'
 
 /** Time for the start, the rest and the questions at the end, each of which has its own deadline. */
-const AROUND_MS = 1_200_000
+const AROUND_MS = 1_800_000
 
 async function survives(
   options: Pick<ChaosOptions, 'seed' | 'durationMs' | 'open' | 'devices'>,

@@ -29,7 +29,7 @@ export interface RealEmqxOptions {
   readonly startTimeoutMs?: number
 }
 
-const START_TIMEOUT_MS = 120_000
+const START_TIMEOUT_MS = 300_000
 const STOP_TIMEOUT_MS = 60_000
 const POLL_MS = 200
 const PROBE_TIMEOUT_MS = 2_000
