@@ -56,7 +56,8 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
   }
 
   test('measures, says its version, carries commands out and follows its shadow', async () => {
-    expect(await device()).toMatchObject({ firmware_version: '1.0.0' })
+    // The device says its version after it has connected.
+    await until('its version', async () => (await device())['firmware_version'] === '1.0.0')
     await until('a measurement is there', async () => {
       const { body } = await admin.get(`/telemetry/${ID}`)
       return 'temperature' in Object(body['data'])
