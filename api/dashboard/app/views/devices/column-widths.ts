@@ -28,7 +28,7 @@ const NARROW_PX = 80
 const LONG_PX = 200
 /** Measuring takes longer than counting letters. */
 const MEASURED_MAX = 50
-const NAME_PX = 150
+const NAME_PX = 140
 const FREE_PX = 112
 
 export function columnWidths({ columns, nameOf, wordsOf }: ShownTexts, measure: Measure): ColumnWidths {
