@@ -13,7 +13,13 @@ let server: ViteDevServer | undefined
 describe.skipIf(CHROMIUM === undefined)('the page of all parts', () => {
   beforeAll(async () => {
     // Without a service behind it: no part of the page asks one.
-    server = await createServer({ configFile, logLevel: 'error', server: { port: 0, proxy: {}, hmr: false } })
+    server = await createServer({
+      configFile,
+      logLevel: 'error',
+      // What an earlier version of the dashboard needed may not be what this one needs.
+      optimizeDeps: { force: true },
+      server: { port: 0, proxy: {}, hmr: false },
+    })
     await server.listen()
   })
   afterEach(() => browser.closePages())
