@@ -34,7 +34,6 @@ export type EmqxEvent =
       readonly topic: string
       readonly wanted: 'publish' | 'subscribe'
     }
-
   /** EMQX did not let in a client with the device's id. Nothing shows that it was the device. */
   | { readonly kind: 'rejected'; readonly at: Micros; readonly ip: string; readonly reason: string }
 
