@@ -27,21 +27,21 @@ function expectSame(arrived: unknown, sent: unknown): void {
   deepStrictEqual(arrived, structuredClone(sent))
 }
 
-test('any work arrives unchanged, and so does any outcome', async () => {
-  const anyCall = anyWork.chain((work) => fc.tuple(fc.constant(work), anyOutcome[work.kind]))
-  const kinds = new Set<string>()
+// Each kind has runs of its own, so that no draw leaves one out.
+test.each(Object.keys(anyOutcome))('any %s arrives unchanged, and so does any outcome', async (kind) => {
+  const anyCall = anyWork
+    .filter((work) => work.kind === kind)
+    .chain((work) => fc.tuple(fc.constant(work), anyOutcome[work.kind]))
   await fc.assert(
     fc.asyncProperty(anyCall, async ([work, outcome]) => {
-      kinds.add(work.kind)
       const came = await over(work, async (arrived) => {
         expectSame(arrived, work)
         return outcome
       })
       expectSame(came, outcome)
     }),
-    { numRuns: 500 },
+    { numRuns: 20 },
   )
-  expect([...kinds].sort()).toEqual(Object.keys(anyOutcome).sort())
 })
 
 test('a fault comes back unchanged, with its code and whether to retry', async () => {

@@ -32,8 +32,8 @@ export interface LaneOptions {
   readonly filters: readonly string[]
   readonly take: (message: IPublishPacket, seq: number) => void
   readonly isCongested: () => boolean
-  /** Everything that the broker had for the lane at that time has been read. */
-  readonly caughtUp: (at: Millis) => void
+  /** Everything that the broker had for the lane at that time, and at those ticks, has been read. */
+  readonly caughtUp: (at: Millis, ticks: number) => void
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after' | 'every'>
   /** The broker has admitted the lane. `isLost`: it has lost an earlier session, and the messages that waited in it. */
@@ -298,6 +298,6 @@ export class Lane {
     const at = this.#pingLeftAt
     this.#isPinging = false
     this.#pingLeftAt = undefined
-    if (at !== undefined) this.#options.caughtUp(at)
+    if (at !== undefined) this.#options.caughtUp(at, this.#pingedTicks)
   }
 }

@@ -9,7 +9,9 @@
 //     until it is silent for long.
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
 // U5. EMQX publishes the will before it reports why the session ended. So a will waits for that report, and is dropped if
-//     the device has taken over its own session.
+//     the device has taken over its own session. A delayed will has no report. How long the report takes to be read says
+//     nothing while the lane is not read (N5), so a will is published once the lane has caught up with a later time (N4).
+//     Messages are acknowledged in order, so the will must not wait for more of them than the lane may have in flight.
 // U6. EMQX lets anybody in while its authentication is unavailable. Such a client has no rights, so its connect is ignored
 //     and it is expelled. If it took a session over, it may acknowledge what waited there: that counts only from the
 //     address at which the session began. If no process saw that, the broker is asked whether the client is verified.
@@ -108,25 +110,20 @@ export class LaneUplinks {
     else if (topic.suffix.startsWith('$') && packet.properties?.userProperties?.['id'] === undefined)
       this.#event(id, parseEvent(topic.suffix, payload), seq)
     else {
-      this.#publishWill(id)
       const uplink = { suffix: topic.suffix, payload, packet }
       const isWill = packet.properties?.userProperties?.['will'] === 'true'
-      if (isWill)
-        this.#wills.set(id, {
-          ...uplink,
-          payload: Buffer.from(payload),
-          seq,
-          at: this.#options.clock.ticks(),
-        })
-      else this.#uplink(id, uplink, seq)
+      if (isWill) this.#holdWill(id, { ...uplink, payload: Buffer.from(payload) }, seq)
+      else {
+        this.#publishWill(id)
+        this.#uplink(id, uplink, seq)
+      }
     }
+    if (this.#wills.size > 0) this.#publishWills((will) => seq - will.seq >= LIMITS.laneReceiveMax - 1)
   }
 
-  /** Publishes wills that have waited long enough for the report about the end of their session (U5). */
-  publishWills(): void {
-    const now = this.#options.clock.ticks()
-    for (const [deviceId, { at }] of this.#wills)
-      if (now - at >= LIMITS.willWaitMs) this.#publishWill(deviceId)
+  /** Everything that the broker had for the lane at these ticks has been read (U5). */
+  caughtUp(ticks: number): void {
+    this.#publishWills(({ at }) => ticks - at >= LIMITS.willWaitMs)
   }
 
   /** Called when another process reads the lane from now on. */
@@ -239,6 +236,20 @@ export class LaneUplinks {
       }
       default:
         unreachable(event)
+    }
+  }
+
+  /** A will after a waiting one is the same, sent again after the lane's connection was lost. */
+  #holdWill(deviceId: DeviceId, uplink: Uplink, seq: number): void {
+    this.#forgetWill(deviceId)
+    this.#wills.set(deviceId, { ...uplink, seq, at: this.#options.clock.ticks() })
+  }
+
+  /** Publishes wills, oldest first, until one may wait on. */
+  #publishWills(isDue: (will: Will) => boolean): void {
+    for (const [deviceId, will] of this.#wills) {
+      if (!isDue(will)) return
+      this.#publishWill(deviceId)
     }
   }
 

@@ -101,10 +101,6 @@ export class MqttBroker implements Broker {
         LIMITS.assumedSessionMs / 10,
       ),
       setInterval(
-        each((uplinks) => uplinks.publishWills()),
-        LIMITS.willWaitMs / 2,
-      ),
-      setInterval(
         each((uplinks) => uplinks.warnOfExpiry()),
         LIMITS.tokenWarnEveryMs,
       ),
@@ -252,7 +248,10 @@ export class MqttBroker implements Broker {
       filters: mode === 'plain' ? PLAIN_FILTERS : laneFilters(partition),
       clock,
       schedule,
-      caughtUp: (at) => host.heard(mode === 'plain' ? ALL_PARTITIONS : partitionsOf(partition), at),
+      caughtUp: (at, ticks) => {
+        uplinks.caughtUp(ticks)
+        host.heard(mode === 'plain' ? ALL_PARTITIONS : partitionsOf(partition), at)
+      },
       take: (message, seq) => uplinks.take(message, seq),
       isCongested: () => host.isCongested(),
       opened: ({ isLost }) => {
