@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 import { updatingDevice } from './testing/updating-device.ts'
@@ -87,6 +87,8 @@ test('a device that says only the hash of its image runs the version of that ima
     { status: 'online', firmware_version: '1.0', firmware_sha256: 'ab'.repeat(32) },
     'status',
   )
+  const firmware = async () => (await admin.get('/devices/h1')).body['firmware']
+  await applied(async () => expect(await firmware()).toMatchObject({ version: '1.0' }))
   await old.subscribeAsync('fleet/h1/ota', { qos: 1 })
   const told = new Promise((resolve) => old.once('message', resolve))
   const id = await deploy('h')
@@ -95,11 +97,10 @@ test('a device that says only the hash of its image runs the version of that ima
   const updated = await connectDevice(service, 'h1', token)
   await publish(updated, 'h1', { status: 'online', firmware_sha256: hash }, 'status')
   expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 1 } })
-  const { body } = await admin.get('/devices/h1')
-  expect(body['firmware']).toMatchObject({ version: '2.0', sha256: hash, previous_version: '1.0' })
+  expect(await firmware()).toMatchObject({ version: '2.0', sha256: hash, previous_version: '1.0' })
   await publish(updated, 'h1', { status: 'online', firmware_version: '3.0' }, 'status')
-  const later = await admin.get('/devices/h1')
-  expect(later.body['firmware']).toMatchObject({ version: '3.0', sha256: null, previous_version: '2.0' })
+  const later = { version: '3.0', sha256: null, previous_version: '2.0' }
+  await applied(async () => expect(await firmware()).toMatchObject(later))
   await updated.endAsync()
 })
 

@@ -1,4 +1,4 @@
-// A lane's packets, one by one: what a will waits for until it is told (U5).
+// A lane's packets, one by one: what a will waits for until it is told (mqtt-uplinks U5).
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { beforeEach, expect, test } from 'vitest'

@@ -10,8 +10,8 @@
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
 // U5. EMQX publishes the will before it reports why the session ended. So a will waits for that report, and is dropped if
 //     the device has taken over its own session. A delayed will has no report. How long the report takes to be read says
-//     nothing while the lane is not read (N5), so a will is published once the lane has caught up with a later time (N4).
-//     Messages are acknowledged in order, so the will must not wait for more of them than the lane may have in flight.
+//     nothing while the lane is not read (mqtt-lane N5), so a will is published once the lane has caught up with a later
+//     time (mqtt-lane N4). Messages are acknowledged in order, so a will waits for no more of them than may be in flight.
 // U6. EMQX lets anybody in while its authentication is unavailable. Such a client has no rights, so its connect is ignored
 //     and it is expelled. If it took a session over, it may acknowledge what waited there: that counts only from the
 //     address at which the session began. If no process saw that, the broker is asked whether the client is verified.
