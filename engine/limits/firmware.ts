@@ -21,6 +21,8 @@ export const FIRMWARE_LIMITS = {
   uploadFieldBytesMax: 64 * KIB,
   /** Bytes of an upload collected in memory before they are written to a file. */
   blobWriteBytes: 1 * MIB,
+  /** Bytes of an upload after which their memory is collected. */
+  uploadCollectBytes: 4 * MIB,
   /** Bytes of an upload besides the image. */
   uploadExtraBytesMax: 1 * MIB,
 } as const
