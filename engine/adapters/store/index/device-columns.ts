@@ -4,6 +4,14 @@ import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabula
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { Interner } from './interner.ts'
 
+export interface ColumnChange {
+  readonly slot: number
+  readonly isNew: boolean
+  readonly isRenamed: boolean
+  /** The id is that of another device than before, which was created at another time. */
+  readonly isRedated: boolean
+}
+
 const SLOTS_START = 1024
 const text = (value: string): string => value
 
@@ -41,14 +49,11 @@ export class DeviceColumns {
     return this.ids.length
   }
 
-  /** Returns the device's slot, and whether its place in the order by name may have changed. */
-  put(
-    device: DeviceRecord,
-    partition: Partition,
-  ): { readonly slot: number; readonly isNew: boolean; readonly isRenamed: boolean } {
+  put(device: DeviceRecord, partition: Partition): ColumnChange {
     const known = this.slots.get(device.id)
     const slot = known ?? this.#add(device.id, partition)
     const isRenamed = this.names[slot] !== device.name
+    const isRedated = this.createdAt[slot] !== device.createdAt
     if (known !== undefined) this.#forget(slot)
     if (isRenamed) {
       this.names[slot] = compact(device.name)
@@ -62,7 +67,7 @@ export class DeviceColumns {
     this.firmware[slot] = this.firmwares.acquire(device.firmwareVersion ?? '')
     this.createdAt[slot] = device.createdAt
     this.updatedAt[slot] = device.updatedAt
-    return { slot, isNew: known === undefined, isRenamed }
+    return { slot, isNew: known === undefined, isRenamed, isRedated }
   }
 
   /** Returns the freed slot. It is never used again, so the sorted orders need not be told. */

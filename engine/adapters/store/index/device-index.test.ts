@@ -49,16 +49,28 @@ function findByHand(devices: readonly DeviceRecord[], filter: DeviceFilter, page
 test('finds what filtering and sorting by hand finds, through any history of changes', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.record({ put: fc.array(anyDevice, { maxLength: 12 }), filter: anyFilter, page: anyPage }), {
-        maxLength: 6,
-      }),
+      fc.array(
+        fc.record({
+          put: fc.array(anyDevice, { maxLength: 12 }),
+          removed: fc.array(fc.nat(11), { maxLength: 3 }),
+          filter: anyFilter,
+          page: anyPage,
+        }),
+        { maxLength: 6 },
+      ),
       (steps) => {
         const index = new DeviceIndex()
         const devices = new Map<string, DeviceRecord>()
-        for (const { put, filter, page } of steps) {
+        for (const { put, removed, filter, page } of steps) {
           for (const d of put) {
             index.put(d, partitionOf(d.id))
             devices.set(d.id, d)
+          }
+          for (const at of removed) {
+            const [id] = [...devices.values()].slice(at).map((d) => d.id)
+            if (id === undefined) continue
+            index.remove(id)
+            devices.delete(id)
           }
           const request = Object.fromEntries(Object.entries(page).filter(([, v]) => v !== undefined))
           const asked: DevicePageQuery = { offset: page.offset, limit: page.limit, ...request }

@@ -6,9 +6,11 @@ import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceFilter, DevicePageQuery, DeviceSort, DeviceSummary } from '../../../ports/store.ts'
 import { DeviceColumns } from './device-columns.ts'
-import { OrderedSlots } from './ordered-slots.ts'
+import { compareText, KeptOrders, type KeptSort } from './kept-orders.ts'
 import { sortByKey } from './radix-sort.ts'
 import { SubDevices } from './sub-devices.ts'
+
+type SlotTest = (slot: number) => boolean
 
 export interface IdPage {
   readonly ids: readonly DeviceId[]
@@ -17,32 +19,23 @@ export interface IdPage {
 
 export class DeviceIndex {
   readonly #columns = new DeviceColumns()
-  readonly #byId: OrderedSlots
-  readonly #byName: OrderedSlots
+  readonly #orders = new KeptOrders(this.#columns)
   readonly #subDevices = new SubDevices()
-
-  constructor() {
-    const { ids, names } = this.#columns
-    this.#byId = new OrderedSlots((a, b) => compareText(ids[a], ids[b]))
-    this.#byName = new OrderedSlots((a, b) => compareText(names[a], names[b]))
-  }
 
   get size(): number {
     return this.#columns.size
   }
 
   put(device: DeviceRecord, partition: Partition): void {
-    const { slot, isNew, isRenamed } = this.#columns.put(device, partition)
-    if (isNew) this.#byId.note(slot)
-    if (isNew) this.#subDevices.add(device, slot)
-    if (isRenamed) this.#byName.note(slot)
+    const change = this.#columns.put(device, partition)
+    this.#orders.put(change)
+    if (change.isNew) this.#subDevices.add(device, change.slot)
   }
 
   remove(id: DeviceId): void {
     const slot = this.#columns.remove(id)
     if (slot === undefined) return
-    this.#byId.drop(slot)
-    this.#byName.drop(slot)
+    this.#orders.drop(slot)
     this.#subDevices.remove(slot)
   }
 
@@ -71,7 +64,7 @@ export class DeviceIndex {
     const wanted = Array.from({ length: LIMITS.partitions }, (_, p) => partitions.has(Partition(p)))
     const { ids, partition } = this.#columns
     const found: DeviceId[] = []
-    for (const slot of this.#byId.order()) {
+    for (const slot of this.#orders.of('device_id', { descending: false })) {
       const id = ids[slot]
       if (id !== undefined && wanted[partition[slot] ?? 0]) found.push(id)
     }
@@ -98,13 +91,16 @@ export class DeviceIndex {
 
   /** Newest first if no sort is given; other sorts ascend unless told otherwise. Ties go by id, ascending. */
   find(filter: DeviceFilter, page: DevicePageQuery): IdPage {
-    const matching = this.#matching(filter)
-    const { offset, limit, sort, descending } = page
-    const sorted = this.#sorted(matching, sort ?? 'created_at', descending ?? sort === undefined)
-    const slots = sorted.subarray(offset, offset + limit)
+    const { offset, limit, sort = 'created_at', descending = page.sort === undefined } = page
+    const slots = isKept(sort)
+      ? this.#matching(filter, this.#orders.of(sort, { descending }))
+      : this.#sorted(this.#matching(filter), sort, descending)
     // Every slot in an order has an id.
-    const ids = Array.from(slots, (slot) => this.#columns.ids[slot] as DeviceId)
-    return { ids, total: matching.length }
+    const ids = Array.from(
+      slots.subarray(offset, offset + limit),
+      (slot) => this.#columns.ids[slot] as DeviceId,
+    )
+    return { ids, total: slots.length }
   }
 
   matching(filter: DeviceFilter): readonly DeviceId[] {
@@ -112,35 +108,54 @@ export class DeviceIndex {
     return Array.from(this.#matching(filter), (slot) => this.#columns.ids[slot] as DeviceId)
   }
 
-  #matching(filter: DeviceFilter): Uint32Array {
-    const columns = this.#columns
-    const order = this.#byId.order()
-    const statusOk = filter.status === undefined ? undefined : statusTable([filter.status].flat())
-    const { type, tags, q, parentId, firmwareVersion } = filter
-    const children = parentId === undefined ? undefined : this.#subDevices.slotsOf(parentId)
-    const typeOk = type === undefined ? undefined : columns.types.table((value) => value === type)
-    const groupOk = groupTable(columns, filter)
-    const tagsOk = tags?.length
-      ? columns.tagSets.table((set) => tags.every((tag) => set.includes(tag)))
-      : undefined
-    const firmwareOk =
-      firmwareVersion === undefined
-        ? undefined
-        : columns.firmwares.table((value) => value === firmwareVersion)
-    const prefix = q === undefined || q === '' ? undefined : q.toLowerCase()
+  /** The slots of `order` that pass, in that order. Not a copy if all pass. */
+  #matching(filter: DeviceFilter, order = this.#orders.of('device_id', { descending: false })): Uint32Array {
+    const passes = this.#tests(filter)
+    if (passes.length === 0) return order
     const found = new Uint32Array(order.length)
     let count = 0
-    for (const slot of order) {
-      if (children !== undefined && !children.has(slot)) continue
-      if (statusOk !== undefined && statusOk[columns.status[slot] ?? 0] !== 1) continue
-      if (typeOk !== undefined && typeOk[columns.type[slot] ?? 0] !== 1) continue
-      if (groupOk !== undefined && groupOk[columns.group[slot] ?? 0] !== 1) continue
-      if (tagsOk !== undefined && tagsOk[columns.tagSet[slot] ?? 0] !== 1) continue
-      if (firmwareOk !== undefined && firmwareOk[columns.firmware[slot] ?? 0] !== 1) continue
-      if (prefix !== undefined && !this.#startsWith(slot, prefix)) continue
-      found[count++] = slot
+    for (let i = 0; i < order.length; i++) {
+      const slot = order[i] ?? 0
+      let isFound = true
+      for (let t = 0; isFound && t < passes.length; t++) isFound = passes[t]?.(slot) === true
+      if (isFound) found[count++] = slot
     }
     return found.subarray(0, count)
+  }
+
+  /** What the filter asks of a slot; what is quick to see comes first. */
+  #tests({ type, tags, q, parentId, firmwareVersion, status, ...groups }: DeviceFilter): readonly SlotTest[] {
+    const columns = this.#columns
+    const tests: SlotTest[] = []
+    const test = (codes: Uint8Array | Uint32Array, table: Uint8Array) =>
+      tests.push((slot) => table[codes[slot] ?? 0] === 1)
+    if (status !== undefined) test(columns.status, statusTable([status].flat()))
+    if (type !== undefined)
+      test(
+        columns.type,
+        columns.types.table((value) => value === type),
+      )
+    const groupOk = groupTable(columns, groups)
+    if (groupOk !== undefined) test(columns.group, groupOk)
+    if (tags?.length)
+      test(
+        columns.tagSet,
+        columns.tagSets.table((set) => tags.every((tag) => set.includes(tag))),
+      )
+    if (firmwareVersion !== undefined)
+      test(
+        columns.firmware,
+        columns.firmwares.table((value) => value === firmwareVersion),
+      )
+    if (parentId !== undefined) {
+      const children = this.#subDevices.slotsOf(parentId)
+      tests.push((slot) => children.has(slot))
+    }
+    if (q !== undefined && q !== '') {
+      const prefix = q.toLowerCase()
+      tests.push((slot) => this.#startsWith(slot, prefix))
+    }
+    return tests
   }
 
   #startsWith(slot: number, prefix: string): boolean {
@@ -149,18 +164,12 @@ export class DeviceIndex {
   }
 
   /** `slots` come ordered by id, and every sort is stable. */
-  #sorted(slots: Uint32Array, sort: DeviceSort, descending: boolean): Uint32Array {
+  #sorted(slots: Uint32Array, sort: Exclude<DeviceSort, KeptSort>, descending: boolean): Uint32Array {
     const columns = this.#columns
     const by = (keyOf: (slot: number) => number) => sortByKey(slots, keyOf, descending)
     switch (sort) {
-      case 'device_id':
-        return descending ? slots.slice().reverse() : slots
-      case 'created_at':
-        return by((slot) => columns.createdAt[slot] ?? 0)
       case 'updated_at':
         return by((slot) => columns.updatedAt[slot] ?? 0)
-      case 'name':
-        return by(byRank(this.#nameRanks()))
       case 'status':
         return by(byCode(columns.status, STATUS_RANKS))
       case 'type':
@@ -171,21 +180,10 @@ export class DeviceIndex {
         return unreachable(sort)
     }
   }
-
-  #nameRanks(): Float64Array {
-    const { names } = this.#columns
-    const ranks = new Float64Array(this.#columns.size)
-    let rank = 0
-    let before: string | undefined
-    for (const slot of this.#byName.order()) {
-      const name = names[slot]
-      if (name !== before) rank++
-      ranks[slot] = rank
-      before = name
-    }
-    return ranks
-  }
 }
+
+const isKept = (sort: DeviceSort): sort is KeptSort =>
+  sort === 'device_id' || sort === 'name' || sort === 'created_at'
 
 const STATUS_RANKS = Float64Array.from(DEVICE_STATUSES, (status) =>
   [...DEVICE_STATUSES].sort().indexOf(status),
@@ -197,8 +195,10 @@ function statusTable(wanted: readonly DeviceStatus[]): Uint8Array {
 }
 
 /** A table of the groups that pass: in the subtree or group asked for, and within one of the allowed subtrees. */
-function groupTable(columns: DeviceColumns, filter: DeviceFilter): Uint8Array | undefined {
-  const { group, groupExact, within } = filter
+function groupTable(
+  columns: DeviceColumns,
+  { group, groupExact, within }: Pick<DeviceFilter, 'group' | 'groupExact' | 'within'>,
+): Uint8Array | undefined {
   if (group === undefined && within === undefined) return undefined
   return columns.groups.table((value) => {
     const isAsked = group === undefined || value === group || (!groupExact && isBelow(value, group))
@@ -211,16 +211,6 @@ function isBelow(group: string, root: string): boolean {
   return group.startsWith(root) && group.charCodeAt(root.length) === 0x2f
 }
 
-function byRank(ranks: Float64Array): (slot: number) => number {
-  return (slot) => ranks[slot] ?? 0
-}
-
 function byCode(codes: Uint8Array | Uint32Array, ranks: Float64Array): (slot: number) => number {
   return (slot) => ranks[codes[slot] ?? 0] ?? 0
-}
-
-/** Compares code units, so that the order does not depend on language settings. */
-function compareText(a: string | undefined, b: string | undefined): number {
-  if (a === b || a === undefined || b === undefined) return 0
-  return a < b ? -1 : 1
 }

@@ -1,4 +1,4 @@
-// Slots in the order of their text. Changes are only recorded, and merged when the order is next asked for.
+// Slots in an order that is kept. Changes are only recorded, and merged when the order is next asked for.
 export class OrderedSlots {
   readonly #compare: (a: number, b: number) => number
   #order = new Uint32Array(0)
@@ -9,7 +9,7 @@ export class OrderedSlots {
     this.#compare = compare
   }
 
-  /** Called for a slot that is new, or whose text has changed. */
+  /** Called for a slot that is new, or whose place may have changed. */
   note(slot: number): void {
     this.#noted.add(slot)
   }
