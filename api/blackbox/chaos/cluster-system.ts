@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { until } from '../../../bench/measure/deadline.ts'
 import type { S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
+import { EMQX_HOME } from '../../../engine/adapters/broker/testing/emqx/real-emqx.ts'
 import { ClusterServers } from '../testing/cluster.ts'
 import { CrashFolder } from './crash-folder.ts'
 import type { FaultKind } from './faults.ts'
@@ -35,7 +36,7 @@ const HAUNTED_LINKS = [
 ]
 /**
  * The stand-in acknowledges a device's message after the republished one is acknowledged. If it is killed, it may lose
- * whatever happened since it last wrote its file. EMQX keeps sessions in memory and loses as much.
+ * whatever happened since it last wrote its file. EMQX itself keeps the queues of the ingress in memory.
  */
 const BROKER_LOSS_MS = 1_000
 
@@ -72,6 +73,7 @@ export async function openClusterSystem(options: SystemOptions): Promise<System>
     promises: {
       isPubackDurable: false,
       brokerLossMs: BROKER_LOSS_MS,
+      losesQueues: EMQX_HOME !== undefined,
       isFeedLossless: false,
       clockSkewMs: SKEW_MS,
     },

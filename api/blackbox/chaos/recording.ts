@@ -188,6 +188,8 @@ export interface Promises {
   readonly isPubackDurable: boolean
   /** Milliseconds before its kill in which a broker outside may lose what it acknowledged. */
   readonly brokerLossMs: number
+  /** True if a killed broker outside comes back without the queues of the ingress. */
+  readonly losesQueues?: boolean
   /** True if `/ws` tells all that is settled. Several nodes tell each other at most once, which shows around faults. */
   readonly isFeedLossless: boolean
   /** How far the clocks of the processes are apart, which give events their times. */

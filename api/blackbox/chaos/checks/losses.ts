@@ -7,21 +7,35 @@ const SETTLED_MS = 8_000
 const ENDS_MS = 1_000
 /** The nodes end once they notice that the log is another one, and start again. */
 const NOTICED_MS = 30_000
+/** The ingress reads again this long after its broker came back without its queues. */
+const READ_AGAIN_MS = 10_000
 
 /** A killed broker loses what it acknowledged in its last moments, also messages on their way to the log. A log that comes
  *  back empty has lost what was not settled yet. */
 export function mayBeLost(
   { ackedAt }: Pick<Message, 'ackedAt'>,
   faults: readonly FaultNote[],
-  { isPubackDurable, brokerLossMs }: Promises,
+  promises: Promises,
 ): boolean {
   if (ackedAt === undefined) return true
-  if (isPubackDurable) return false
+  if (promises.isPubackDurable) return false
   return faults.some((fault) => {
-    const { target, kind, from, to = Number.POSITIVE_INFINITY } = fault
-    if (isWipe(fault)) return ackedAt >= settledUntil(faults, fault) && ackedAt <= from + ENDS_MS
-    return target === 'broker' && kind === 'kill' && ackedAt >= from - brokerLossMs && ackedAt <= to
+    const lost = lostSpan(fault, faults, promises)
+    return lost !== undefined && ackedAt >= lost.from && ackedAt <= lost.to
   })
+}
+
+function lostSpan(
+  fault: FaultNote,
+  faults: readonly FaultNote[],
+  { brokerLossMs, losesQueues }: Promises,
+): { readonly from: number; readonly to: number } | undefined {
+  const { target, kind, from, to = Number.POSITIVE_INFINITY } = fault
+  if (isWipe(fault)) return { from: heldUpSince(faults, fault, SETTLED_MS), to: from + ENDS_MS }
+  if (target !== 'broker' || kind !== 'kill') return undefined
+  if (losesQueues !== true) return { from: from - brokerLossMs, to }
+  // What waits in a queue is not read, and what comes before the queue is there again goes nowhere.
+  return { from: heldUpSince(faults, fault, brokerLossMs), to: to + READ_AGAIN_MS }
 }
 
 /** The spans of time within which readings of latest values may be compared. Such a value is in the memory of an engine and
@@ -40,9 +54,9 @@ export function comparableSpans(
 
 const isWipe = ({ kind }: FaultNote) => kind === 'wipe'
 
-/** Up to when everything was settled as the data went. Whatever was broken shortly before held messages up. */
-function settledUntil(faults: readonly FaultNote[], wipe: FaultNote): number {
-  const since = wipe.from - SETTLED_MS
-  const before = faults.filter(({ from, to = from }) => from <= wipe.from && to >= since)
-  return Math.min(...before.map(({ from }) => from)) - SETTLED_MS
+/** Up to when everything had arrived, if that takes so long. Whatever was broken shortly before held messages up. */
+function heldUpSince(faults: readonly FaultNote[], fault: FaultNote, takesMs: number): number {
+  const since = fault.from - takesMs
+  const before = faults.filter(({ from, to = from }) => from <= fault.from && to >= since)
+  return Math.min(...before.map(({ from }) => from)) - takesMs
 }

@@ -67,6 +67,22 @@ test('a log that comes back empty may lose what was not settled, and what was he
   expect(missing(33_000, longAgo, wipe)).toBe(1)
 })
 
+test('a killed broker without queues may lose what was not read, and what comes before it is read again', () => {
+  const kill: FaultNote = { target: 'broker', kind: 'kill', from: 60_000, to: 61_000 }
+  const promises = {
+    isPubackDurable: false,
+    brokerLossMs: 1_000,
+    losesQueues: true,
+    isFeedLossless: true,
+    clockSkewMs: 0,
+  }
+  const missing = (at: number, ...faults: readonly FaultNote[]) =>
+    checkMessages(recordingOf({ messages: [message('plain', 0, [1], at)], faults, promises })).length
+  expect([58_000, 59_500, 70_000, 72_000].map((at) => missing(at, kill))).toEqual([1, 0, 0, 1])
+  const killed: FaultNote = { target: 'ingress-1', kind: 'kill', from: 55_000, to: 59_500 }
+  expect([53_000, 54_500].map((at) => missing(at, killed, kill))).toEqual([1, 0])
+})
+
 test('a killed broker may lose its last moments and nothing else', () => {
   const faults: FaultNote[] = [{ target: 'broker', kind: 'kill', from: 10, to: 12 }]
   const acked = (at: number) => [message('plain', 0, [1], at)]

@@ -61,12 +61,14 @@ const time = new SimTime(Millis(1_000_000))
 let broker: TakeOverBroker
 let url: URL
 let waiting = 0
+let waits: number[] = []
 const lanes: Lane[] = []
 
 beforeEach(async () => {
   broker = new TakeOverBroker()
   url = await broker.open()
   waiting = 0
+  waits = []
 })
 afterEach(async () => {
   for (const lane of lanes.splice(0)) lane.close()
@@ -88,6 +90,7 @@ function open(): Lane {
       every: schedule.every,
       after(ms, run) {
         waiting++
+        waits.push(ms)
         return schedule.after(ms, () => {
           waiting--
           run()
@@ -140,4 +143,15 @@ test('two processes that take a lane from each other do so ever more rarely, and
   broker.drop()
   await until(() => waiting === 1, 'the loss')
   expect(await pass(MINUTE_MS, () => second.isOpen)).toBeLessThanOrEqual(LIMITS.mqttReconnectMs)
+})
+
+test('a broker that is away is tried at short intervals, however long it is', async () => {
+  const gone = new TakeOverBroker()
+  url = await gone.open()
+  await gone.close()
+  open()
+  await quiet()
+  await pass(20 * LIMITS.mqttReconnectMs)
+  expect(waits.length).toBeGreaterThanOrEqual(20)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(LIMITS.mqttReconnectMs)
 })

@@ -9,7 +9,8 @@
 // N5. While the log is behind, the socket is not read: messages wait at the broker.
 // N6. While nobody can say who owns the lane, two processes may read it. Each connection ends the other, and the broker
 //     sends again what is not acknowledged. So the delay grows with each loss, and begins anew only after a connection
-//     that lasted longer than the longest delay: then nobody has taken the lane back.
+//     that lasted longer than the longest delay: then nobody has taken the lane back. A broker that is away is tried at
+//     short intervals: what it acknowledges after its start, before it knows the lane, nobody gets.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
@@ -62,6 +63,8 @@ export class Lane {
   #isFlushing = false
   #heardTicks = 0
   #hadSession = false
+  /** The broker has answered the present attempt to connect. */
+  #isAnswered = false
   #isOpen = false
   /** Ticks at which the broker granted the subscriptions; undefined until it has. */
   #subscribedTicks: number | undefined
@@ -136,6 +139,7 @@ export class Lane {
     const at = { host: url.hostname, port: Number(url.port || (isTls ? 8883 : 1883)) }
     const socket = isTls ? connectTls({ ...at, servername: at.host }) : connectTcp(at)
     this.#socket = socket
+    this.#isAnswered = false
     this.#heardTicks = this.#options.clock.ticks()
     socket.setNoDelay(true)
     const parser = mqtt.parser({ protocolVersion: 5 })
@@ -211,6 +215,7 @@ export class Lane {
 
   #accepted({ sessionPresent, reasonCode }: IConnackPacket, socket: Socket): void {
     const { filters, opened } = this.#options
+    this.#isAnswered = true
     if (reasonCode !== 0) {
       this.#refused('the broker refuses the ingress: check its account', { code: reasonCode }, socket)
       return
@@ -248,8 +253,8 @@ export class Lane {
   #nextWaitMs(): number {
     const since = this.#subscribedTicks
     const isSteady = since !== undefined && this.#options.clock.ticks() - since > LIMITS.mqttReconnectMsMax
-    const delayMs = isSteady ? LIMITS.mqttReconnectMs : this.#delayMs
-    this.#delayMs = Math.min(delayMs * 2, LIMITS.mqttReconnectMsMax)
+    const delayMs = isSteady || !this.#isAnswered ? LIMITS.mqttReconnectMs : this.#delayMs
+    if (this.#isAnswered) this.#delayMs = Math.min(delayMs * 2, LIMITS.mqttReconnectMsMax)
     return Math.max(this.#isTakenOver ? LIMITS.ownershipSilenceMs : 0, delayMs * (0.5 + Math.random() / 2))
   }
 
