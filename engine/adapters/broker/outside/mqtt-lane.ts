@@ -254,7 +254,7 @@ export class Lane {
     const since = this.#subscribedTicks
     const isSteady = since !== undefined && this.#options.clock.ticks() - since > LIMITS.mqttReconnectMsMax
     const delayMs = isSteady || !this.#isAnswered ? LIMITS.mqttReconnectMs : this.#delayMs
-    if (this.#isAnswered) this.#delayMs = Math.min(delayMs * 2, LIMITS.mqttReconnectMsMax)
+    this.#delayMs = this.#isAnswered ? Math.min(delayMs * 2, LIMITS.mqttReconnectMsMax) : delayMs
     return Math.max(this.#isTakenOver ? LIMITS.ownershipSilenceMs : 0, delayMs * (0.5 + Math.random() / 2))
   }
 

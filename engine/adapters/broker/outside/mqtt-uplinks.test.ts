@@ -60,7 +60,8 @@ test('a will waits for the report about its session, however long the lane is no
   publishes('b')
   ends('a', 'takenover')
   uplinks.caughtUp(time.ticks())
-  expect(wills('a')).toBe(0)
+  // The will and the report.
+  expect([wills('a'), done]).toEqual([0, [1, 3]])
   dies('a')
   time.jump(LIMITS.willWaitMs * 60)
   ends('a', 'tcp_closed')
