@@ -10,8 +10,6 @@ import { compareText, KeptOrders, type KeptSort } from './kept-orders.ts'
 import { sortByKey } from './radix-sort.ts'
 import { SubDevices } from './sub-devices.ts'
 
-type SlotTest = (slot: number) => boolean
-
 export interface IdPage {
   readonly ids: readonly DeviceId[]
   readonly total: number
@@ -109,53 +107,38 @@ export class DeviceIndex {
   }
 
   /** The slots of `order` that pass, in that order. Not a copy if all pass. */
-  #matching(filter: DeviceFilter, order = this.#orders.of('device_id', { descending: false })): Uint32Array {
-    const passes = this.#tests(filter)
-    if (passes.length === 0) return order
-    const found = new Uint32Array(order.length)
-    let count = 0
-    for (let i = 0; i < order.length; i++) {
-      const slot = order[i] ?? 0
-      let isFound = true
-      for (let t = 0; isFound && t < passes.length; t++) isFound = passes[t]?.(slot) === true
-      if (isFound) found[count++] = slot
-    }
-    return found.subarray(0, count)
-  }
-
-  /** What the filter asks of a slot; what is quick to see comes first. */
-  #tests({ type, tags, q, parentId, firmwareVersion, status, ...groups }: DeviceFilter): readonly SlotTest[] {
+  #matching(
+    { type, tags, q, parentId, firmwareVersion, status, ...groups }: DeviceFilter,
+    order = this.#orders.of('device_id', { descending: false }),
+  ): Uint32Array {
     const columns = this.#columns
-    const tests: SlotTest[] = []
-    const test = (codes: Uint8Array | Uint32Array, table: Uint8Array) =>
-      tests.push((slot) => table[codes[slot] ?? 0] === 1)
-    if (status !== undefined) test(columns.status, statusTable([status].flat()))
+    const groupTable = tableOfGroups(columns, groups)
+    let slots = order
+    if (status !== undefined) slots = coded(slots, columns.status, statusTable([status].flat()))
     if (type !== undefined)
-      test(
+      slots = coded(
+        slots,
         columns.type,
         columns.types.table((value) => value === type),
       )
-    const groupOk = groupTable(columns, groups)
-    if (groupOk !== undefined) test(columns.group, groupOk)
-    if (tags?.length)
-      test(
-        columns.tagSet,
-        columns.tagSets.table((set) => tags.every((tag) => set.includes(tag))),
-      )
-    if (firmwareVersion !== undefined)
-      test(
-        columns.firmware,
-        columns.firmwares.table((value) => value === firmwareVersion),
-      )
+    if (groupTable !== undefined) slots = coded(slots, columns.group, groupTable)
+    if (tags?.length) {
+      const hasAll = columns.tagSets.table((set) => tags.every((tag) => set.includes(tag)))
+      slots = coded(slots, columns.tagSet, hasAll)
+    }
+    if (firmwareVersion !== undefined) {
+      const isIt = columns.firmwares.table((value) => value === firmwareVersion)
+      slots = coded(slots, columns.firmware, isIt)
+    }
     if (parentId !== undefined) {
       const children = this.#subDevices.slotsOf(parentId)
-      tests.push((slot) => children.has(slot))
+      slots = slots.filter((slot) => children.has(slot))
     }
     if (q !== undefined && q !== '') {
       const prefix = q.toLowerCase()
-      tests.push((slot) => this.#startsWith(slot, prefix))
+      slots = slots.filter((slot) => this.#startsWith(slot, prefix))
     }
-    return tests
+    return slots
   }
 
   #startsWith(slot: number, prefix: string): boolean {
@@ -189,13 +172,24 @@ const STATUS_RANKS = Float64Array.from(DEVICE_STATUSES, (status) =>
   [...DEVICE_STATUSES].sort().indexOf(status),
 )
 
+/** The slots whose code has 1 in the table. A callback for each slot takes three times as long. */
+function coded(slots: Uint32Array, codes: Uint8Array | Uint32Array, table: Uint8Array): Uint32Array {
+  const found = new Uint32Array(slots.length)
+  let count = 0
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] ?? 0
+    if (table[codes[slot] ?? 0] === 1) found[count++] = slot
+  }
+  return found.subarray(0, count)
+}
+
 /** A table with 1 for each status that passes. */
 function statusTable(wanted: readonly DeviceStatus[]): Uint8Array {
   return Uint8Array.from(DEVICE_STATUSES, (status) => (wanted.includes(status) ? 1 : 0))
 }
 
 /** A table of the groups that pass: in the subtree or group asked for, and within one of the allowed subtrees. */
-function groupTable(
+function tableOfGroups(
   columns: DeviceColumns,
   { group, groupExact, within }: Pick<DeviceFilter, 'group' | 'groupExact' | 'within'>,
 ): Uint8Array | undefined {
