@@ -1,4 +1,4 @@
-// Reads the CPU time of a process, its threads and its children from /proc. Works on Linux only.
+// Reads the CPU time of a process, its threads and its children from /proc, which only Linux has, and that of this process.
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux counts CPU time in hundredths of a second on every platform on which Node runs. */
@@ -72,6 +72,14 @@ export function cpuBetween(before: CpuSample, after: CpuSample): CpuUse {
     threadMicros: others.sort((a, b) => b - a),
     childrenMicros,
   }
+}
+
+/** Returns the CPU time that this process takes for the work. */
+export function ownMicros(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return user + system
 }
 
 /** Returns `root` and its descendants. */

@@ -10,7 +10,7 @@ import { S3_SERVER, S3Server } from '../../engine/adapters/blobs/testing/s3-serv
 import type { DeviceLogin } from '../load/device-socket.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
-import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
+import { cpuBetween, ownMicros, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { watchGrowth } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
@@ -172,24 +172,24 @@ async function send(
   if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`)
 }
 
-/** CPU time of writing the image to a file. Most of it is the kernel's, which looks for pages of memory. */
+/** Most of it is the kernel's, which looks for pages of memory. */
 function writeSeconds(path: string, image: Buffer, times: number): number {
   const file = openSync(path, 'w')
-  const from = process.cpuUsage()
-  for (let i = 0; i < times; i++)
-    for (let at = 0; at < image.length; at += MIB) writeSync(file, image, at, MIB)
-  const { user, system } = process.cpuUsage(from)
+  const micros = ownMicros(() => {
+    for (let i = 0; i < times; i++)
+      for (let at = 0; at < image.length; at += MIB) writeSync(file, image, at, MIB)
+  })
   closeSync(file)
-  return (user + system) / 1e6
+  return micros / 1e6
 }
 
 function hashSeconds(image: Buffer, times: number): number {
-  const from = process.cpuUsage()
   const hash = createHash('sha256')
-  for (let i = 0; i < times; i++) hash.update(image)
-  hash.digest()
-  const { user, system } = process.cpuUsage(from)
-  return (user + system) / 1e6
+  const micros = ownMicros(() => {
+    for (let i = 0; i < times; i++) hash.update(image)
+    hash.digest()
+  })
+  return micros / 1e6
 }
 
 /** Deploys firmware to devices that use HTTP, and resolves with the URL of each device's download. */

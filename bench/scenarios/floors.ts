@@ -1,7 +1,7 @@
 // Measures floors, which are single parts of the work on their own, in the same run as everything else.
 import { COUNTED_METRIC, LEAVES, makePayloads } from '../load/payloads.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
-import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
+import { cpuBetween, ownMicros, sampleCpu } from '../measure/cpu.ts'
 import { flatten } from '../measure/flatten.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
@@ -36,14 +36,14 @@ function addParseFloor(bench: Bench): void {
     if (row !== values.length || !columns.has(COUNTED_METRIC)) throw new Error('a leaf is missing')
   }
   for (let warm = 0; warm < 20; warm++) round()
-  const before = process.cpuUsage()
   const rounds = bench.quick ? 50 : 200
-  for (let k = 0; k < rounds; k++) round()
-  const { user, system } = process.cpuUsage(before)
+  const micros = ownMicros(() => {
+    for (let k = 0; k < rounds; k++) round()
+  })
   bench.add({
     scenario: 'floors',
     name: 'JSON.parse + flatten',
-    value: (user + system) / (rounds * payloads.length),
+    value: micros / (rounds * payloads.length),
     unit: 'µs/message',
     note: `${LEAVES} numbers of ${payloads[0]?.length ?? 0} bytes into a Float64Array`,
   })

@@ -1,8 +1,6 @@
 // Measures what alert rules cost a shard while no alert changes: time per message, memory per device and rule, and the
 // sweep of timers. Everything runs in this process, without a service.
 import { PerformanceObserver } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createRule, type Rule } from '../../engine/domain/alert/rule.ts'
 import { RuleBook } from '../../engine/domain/alert/rule-book.ts'
 import type { Watch } from '../../engine/domain/alert/watch.ts'
@@ -13,9 +11,11 @@ import { Columns } from '../../engine/domain/telemetry/columns.ts'
 import { Latest } from '../../engine/domain/telemetry/latest.ts'
 import { report } from '../../engine/domain/telemetry/report.ts'
 import type { Shape } from '../../engine/domain/telemetry/shape.ts'
+import { exposedGc } from '../../engine/runtime/garbage.ts'
 import type { RuleWishBody } from '../../schemas/alert-rule.ts'
 import { type DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import { METRICS, makePayloads } from '../load/payloads.ts'
+import { ownMicros } from '../measure/cpu.ts'
 import { sleep } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
@@ -130,20 +130,13 @@ function watchesOf(wishes: readonly RuleWishBody[]): {
   ).device
   const { fit } = book.fitFor(device)
   if (fit === undefined) throw new Error('the rules fit no device')
-  const collect = collector()
+  const collect = exposedGc()
   collect()
   const before = process.memoryUsage().heapUsed
   const watches = Array.from({ length: WATCHED }, () => restoreWatch(fit, undefined, () => undefined))
   collect()
   const bytes = (process.memoryUsage().heapUsed - before) / WATCHED / wishes.length
   return { watches, bytes }
-}
-
-/** Returns a function that triggers garbage collection, which Node does not normally offer. */
-function collector(): () => void {
-  setFlagsFromString('--expose-gc')
-  // The function has this type in every context.
-  return runInNewContext('gc') as () => void
 }
 
 interface JudgingRun {
@@ -158,10 +151,11 @@ function costOf(judged: JudgingRun): { readonly nanos: number; readonly noise: s
   judgeMessages(judged)
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
-    const startedAt = process.cpuUsage()
-    const flagged = judgeMessages(judged)
-    const { user, system } = process.cpuUsage(startedAt)
-    least = Math.min(least, ((user + system) * 1_000) / judged.messages)
+    let flagged = 0
+    const micros = ownMicros(() => {
+      flagged = judgeMessages(judged)
+    })
+    least = Math.min(least, (micros * 1_000) / judged.messages)
     if (flagged > 0) throw new Error(`${flagged} messages moved something`)
   }
   return { nanos: least, noise: noise.note() }

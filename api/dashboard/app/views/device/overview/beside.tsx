@@ -15,7 +15,6 @@ import { words } from '../../../words/words.ts'
 const t = words({
   alerts: ['Open alerts', 'Offene Alarme'],
   noAlerts: ['None.', 'Keine.'],
-  info: ['info', 'Hinweis'],
   commands: ['Quick commands', 'Schnelle Befehle'],
   below: ['Devices of this gateway', 'Geräte dieses Gateways'],
   noneBelow: [
