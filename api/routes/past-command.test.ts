@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { commandSteps } from '../../engine/adapters/telemetry/testing/memory-fleet-history.ts'
 import { readAck } from '../../engine/domain/command/ack-message.ts'
 import { createCommand } from '../../engine/domain/command/create.ts'
 import { acknowledge, cancelCommand, markDelivered } from '../../engine/domain/command/lifecycle.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../engine/domain/command/record.ts'
 import { sendDue } from '../../engine/domain/command/send-order.ts'
 import { type HistoryRow, writtenRow } from '../../engine/domain/history/row.ts'
-import type { HistoryQuery } from '../../engine/ports/history.ts'
+import type { CommandPlace } from '../../engine/ports/history.ts'
 import { commandRow } from '../../engine/runtime/shard/history-rows.ts'
 import { CommandId, Micros, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { commandBody } from '../bodies/command-body.ts'
@@ -70,10 +71,7 @@ class Past {
     return this.#keep(outcome.commands, ms)
   }
 
-  history = async ({ from = Millis(0), to = Millis(9e15), limit }: HistoryQuery) => {
-    const within = this.rows.filter((row) => row.at >= from * 1000 && row.at < to * 1000)
-    return within.slice(0, limit)
-  }
+  commandSteps = async (commands: readonly CommandPlace[]) => commandSteps(this.rows, commands)
 
   #keep(commands: Commands, ms: number): this {
     this.#commands = commands
@@ -116,6 +114,14 @@ describe('a command rebuilt from the history equals the one its device held', ()
     const late = idOf(-300_000)
     const past = new Past(late).says(30, 'completed')
     const body = deviceId && (await findPastCommand(past, deviceId, late))
+    expect(body).toEqual(deviceId && commandBody(deviceId, past.command, { status: 'online' }))
+  })
+
+  test('a command is found among the many that its device got in the same minutes', async () => {
+    const past = new Past().delivered(20).says(700, 'completed')
+    for (let other = 1; other <= 600; other++)
+      past.rows.unshift(...new Past(idOf(other)).delivered(other + 1).says(other + 2, 'failed').rows)
+    const body = deviceId && (await findPastCommand(past, deviceId, id))
     expect(body).toEqual(deviceId && commandBody(deviceId, past.command, { status: 'online' }))
   })
 })

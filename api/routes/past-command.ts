@@ -1,36 +1,24 @@
 // Rebuilds a command that is no longer in its device's record from its steps in the history.
 import type { Engine } from '../../engine/index.ts'
-import type { HistoryRow } from '../../engine/ports/history.ts'
 import type { CommandBody } from '../../schemas/command.ts'
 import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { timeOfId } from '../ids.ts'
 
-/** The id carries the time of creation. For a member of a broadcast this is the time of the broadcast, whose commands are
- *  created one after the other. The first step is close to that time, and the last one follows soon or within days. */
-const FIRST_MS = 5_000
-const SOON_MS = 600_000
-const ROWS_MAX = 500
+/** The id carries the time of creation, on the clock of the node that took the request. */
+const CLOCKS_APART_MS = 5_000
 
 export async function findPastCommand(
-  engine: Pick<Engine, 'history'>,
+  engine: Pick<Engine, 'commandSteps'>,
   deviceId: DeviceId,
   id: CommandId,
 ): Promise<CommandBody | undefined> {
   const madeAt = timeOfId(id, 'cmd_')
   if (madeAt === undefined) return undefined
-  const stepsIn = async (from: number, to: number | undefined) => {
-    const range = { from: Millis(Math.max(0, from)), to: to === undefined ? undefined : Millis(to) }
-    const rows = await engine.history({ deviceId, kinds: ['command'], ...range, limit: ROWS_MAX })
-    return rows.filter(({ body }) => body['command_id'] === id).map(({ body }: HistoryRow) => body)
-  }
-  const first =
-    (await stepsIn(madeAt - FIRST_MS, madeAt + FIRST_MS)).at(-1) ??
-    (await stepsIn(madeAt + FIRST_MS, madeAt + SOON_MS)).at(-1)
-  if (first === undefined || first['status'] !== 'pending') return undefined
-  const soon = await stepsIn(madeAt - FIRST_MS, madeAt + SOON_MS)
-  const later = isOver(soon[0]) ? [] : await stepsIn(madeAt + SOON_MS, undefined)
-  return pastCommandBody(deviceId, [first, ...[...later, ...soon].reverse()])
+  const createdAt = Millis(Math.max(0, madeAt - CLOCKS_APART_MS))
+  const steps = await engine.commandSteps([{ deviceId, commandId: id, createdAt }])
+  if (steps.at(-1)?.body['status'] !== 'pending') return undefined
+  return pastCommandBody(deviceId, steps.map(({ body }) => body).reverse())
 }
 
 /** `steps` is sorted by time, starting with the creation. The engine wrote one row per step, with the request in the first
@@ -41,10 +29,6 @@ export function pastCommandBody(deviceId: DeviceId, steps: readonly JsonObject[]
 }
 
 const ENDED = ['completed', 'failed', 'rejected']
-
-function isOver(step: JsonObject | undefined): boolean {
-  return [...ENDED, 'cancelled'].includes(String(step?.['status']))
-}
 
 function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObject[]): CommandBody {
   const last: JsonObject = Object.assign({}, ...steps)
