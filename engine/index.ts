@@ -21,7 +21,7 @@ export type {
   Snapshot,
 } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'
-export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
+export { collectLessOften, exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
 export { realSchedule } from './runtime/schedule.ts'
 export { readGauge, readTotals } from './runtime/scraped.ts'
 

@@ -6,7 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import { createEngine, exposedGc, type Ports, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
+import {
+  collectLessOften,
+  createEngine,
+  exposedGc,
+  type Ports,
+  REST_AFTER_LOAD_MS,
+} from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
@@ -44,6 +50,7 @@ function printLine(line: string): void {
 }
 
 async function start(settings: Settings, simulated: number): Promise<void> {
+  collectLessOften()
   const startedAt = systemClock.ticks()
   const stopWith = onStop()
   const base = openBase(settings)
