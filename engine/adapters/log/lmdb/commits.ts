@@ -1,4 +1,5 @@
 // The stored commits of a log, from oldest to newest, and the two searches every log needs over them.
+import { firstWhere } from '../../../domain/first-where.ts'
 import type { LogSize, Positions } from '../../../ports/log.ts'
 import type { Commit, CommitHead } from './commit.ts'
 
@@ -15,18 +16,6 @@ export interface Commits {
 export interface Retention {
   readonly bytesMax: number
   readonly retentionMs: number
-}
-
-/** The smallest number in [from, to) for which `test` holds, or `to`. `test` must stay true once it is. */
-function firstWhere(from: number, to: number, test: (number: number) => boolean): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (test(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 /** The first commit with an entry after `from` in one of these partitions, or `last + 1`. */

@@ -2,6 +2,7 @@
 import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
+import { firstWhere } from '../../../domain/first-where.ts'
 import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceFilter, DevicePageQuery, DeviceSort, DeviceSummary } from '../../../ports/store.ts'
@@ -134,16 +135,22 @@ export class DeviceIndex {
       const children = this.#subDevices.slotsOf(parentId)
       slots = slots.filter((slot) => children.has(slot))
     }
-    if (q !== undefined && q !== '') {
-      const prefix = q.toLowerCase()
-      slots = slots.filter((slot) => this.#startsWith(slot, prefix))
-    }
+    if (q !== undefined && q !== '') slots = marked(slots, this.#startingWith(q.toLowerCase()))
     return slots
   }
 
-  #startsWith(slot: number, prefix: string): boolean {
-    const { foldedNames, foldedIds } = this.#columns
-    return foldedNames[slot]?.startsWith(prefix) === true || foldedIds[slot]?.startsWith(prefix) === true
+  /** Marks with 1 the slots whose name or id starts with the prefix. */
+  #startingWith(prefix: string): Uint8Array {
+    const { size, foldedIds, foldedNames } = this.#columns
+    const marks = new Uint8Array(size)
+    const mark = (order: Uint32Array, texts: readonly string[]) => {
+      const textAt = (place: number) => texts[order[place] ?? 0] ?? ''
+      let place = firstWhere(0, order.length, (at) => textAt(at) >= prefix)
+      for (; place < order.length && textAt(place).startsWith(prefix); place++) marks[order[place] ?? 0] = 1
+    }
+    mark(this.#orders.of('folded_id', { descending: false }), foldedIds)
+    mark(this.#orders.of('folded_name', { descending: false }), foldedNames)
+    return marks
   }
 
   /** `slots` come ordered by id, and every sort is stable. */
@@ -179,6 +186,16 @@ function coded(slots: Uint32Array, codes: Uint8Array | Uint32Array, table: Uint8
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i] ?? 0
     if (table[codes[slot] ?? 0] === 1) found[count++] = slot
+  }
+  return found.subarray(0, count)
+}
+
+function marked(slots: Uint32Array, marks: Uint8Array): Uint32Array {
+  const found = new Uint32Array(slots.length)
+  let count = 0
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] ?? 0
+    if (marks[slot] === 1) found[count++] = slot
   }
   return found.subarray(0, count)
 }
