@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CanaryWish, StageWish } from './deployment-stage.ts'
-import { choice, FreeObject, Instant, instantText, orNull, words } from './json-schema.ts'
+import { choice, closed, FreeObject, Instant, instantText, named, orNull, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { DEPLOYMENT_STATUSES, HELD_REASONS, JOB_STATUSES, RETRY_CAUSES } from './vocabulary.ts'
@@ -95,139 +95,127 @@ export type DeploymentWish = Static<typeof DeploymentWish>
 
 const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }))
 
-export const JobBody = Type.Object(
-  {
-    deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    device_id: Type.String({ examples: ['robot-7'] }),
-    status: choice([...JOB_STATUSES, 'skipped']),
-    held_reason: orNull(choice(HELD_REASONS), { description: 'Why a pending job does not start.' }),
-    reason: orNull(Type.String(), { description: 'Why a device was skipped.' }),
-    attempt: Type.Integer({ minimum: 0 }),
-    progress: orNull(Type.Number()),
-    bytes_sent: Type.Integer({ minimum: 0 }),
-    from_version: orNull(Type.String()),
-    to_version: orNull(Type.String()),
-    deferred_until: orNull(Instant),
-    error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
-    late: Type.Boolean(),
-    rollback_status: orNull(choice(JOB_STATUSES)),
-    notified_at: orNull(Instant),
-    downloading_at: orNull(Instant),
-    downloaded_at: orNull(Instant),
-    installing_at: orNull(Instant),
-    rebooting_at: orNull(Instant),
-    confirming_at: orNull(Instant),
-    finished_at: orNull(Instant),
-    next_attempt_at: orNull(Instant),
-    created_at: orNull(Instant),
-  },
-  { title: 'FirmwareJob' },
-)
+export const JobBody = named('FirmwareJob', {
+  deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  device_id: Type.String({ examples: ['robot-7'] }),
+  status: choice([...JOB_STATUSES, 'skipped']),
+  held_reason: orNull(choice(HELD_REASONS), { description: 'Why a pending job does not start.' }),
+  reason: orNull(Type.String(), { description: 'Why a device was skipped.' }),
+  attempt: Type.Integer({ minimum: 0 }),
+  progress: orNull(Type.Number()),
+  bytes_sent: Type.Integer({ minimum: 0 }),
+  from_version: orNull(Type.String()),
+  to_version: orNull(Type.String()),
+  deferred_until: orNull(Instant),
+  error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
+  late: Type.Boolean(),
+  rollback_status: orNull(choice(JOB_STATUSES)),
+  notified_at: orNull(Instant),
+  downloading_at: orNull(Instant),
+  downloaded_at: orNull(Instant),
+  installing_at: orNull(Instant),
+  rebooting_at: orNull(Instant),
+  confirming_at: orNull(Instant),
+  finished_at: orNull(Instant),
+  next_attempt_at: orNull(Instant),
+  created_at: orNull(Instant),
+})
 export type JobBody = Static<typeof JobBody>
 export const JobPage = pageOf(JobBody, 'FirmwareJobPage')
 
-export const DeploymentBody = Type.Object(
-  {
-    deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    name: orNull(Type.String()),
-    kind: choice(['install', 'rollback']),
-    status: choice(DEPLOYMENT_STATUSES),
-    status_reason: orNull(Type.String()),
-    firmware_version: Type.String({ examples: ['2.1.0'] }),
-    firmware_id: Type.String(),
-    device_type: Type.String(),
-    firmware: FreeObject,
-    target: Type.Object({ type: choice(TARGET_TYPES), value: Type.Optional(Type.Unknown()) }),
-    strategy: choice(STRATEGIES),
-    max_concurrent: Type.Integer(),
-    rate_per_minute: orNull(Type.Integer()),
-    ramp: orNull(FreeObject),
-    rollback_on_failure: Type.Boolean(),
-    rollback_scope: choice(['failed', 'deployment']),
-    canary: orNull(FreeObject),
-    abort: FreeObject,
-    timeouts: FreeObject,
-    retry: FreeObject,
-    proof: choice(['reconnect', 'report']),
-    stable_sec: Type.Integer(),
-    offline_ttl_sec: Type.Integer(),
-    start_at: orNull(Instant),
-    windows: Type.Array(FreeObject),
-    preconditions: orNull(FreeObject),
-    force: Type.Boolean(),
-    supersede: Type.Boolean(),
-    total: Type.Integer({ description: 'All members, the skipped ones included.' }),
-    progress: Type.Object({
+export const DeploymentBody = named('Deployment', {
+  deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  name: orNull(Type.String()),
+  kind: choice(['install', 'rollback']),
+  status: choice(DEPLOYMENT_STATUSES),
+  status_reason: orNull(Type.String()),
+  firmware_version: Type.String({ examples: ['2.1.0'] }),
+  firmware_id: Type.String(),
+  device_type: Type.String(),
+  firmware: FreeObject,
+  target: Type.Object({ type: choice(TARGET_TYPES), value: Type.Optional(Type.Unknown()) }),
+  strategy: choice(STRATEGIES),
+  max_concurrent: Type.Integer(),
+  rate_per_minute: orNull(Type.Integer()),
+  ramp: orNull(FreeObject),
+  rollback_on_failure: Type.Boolean(),
+  rollback_scope: choice(['failed', 'deployment']),
+  canary: orNull(FreeObject),
+  abort: FreeObject,
+  timeouts: FreeObject,
+  retry: FreeObject,
+  proof: choice(['reconnect', 'report']),
+  stable_sec: Type.Integer(),
+  offline_ttl_sec: Type.Integer(),
+  start_at: orNull(Instant),
+  windows: Type.Array(FreeObject),
+  preconditions: orNull(FreeObject),
+  force: Type.Boolean(),
+  supersede: Type.Boolean(),
+  total: Type.Integer({ description: 'All members, the skipped ones included.' }),
+  progress: Type.Object({
+    total: Type.Integer(),
+    pending: Type.Integer(),
+    in_progress: Type.Integer(),
+    succeeded: Type.Integer(),
+    failed: Type.Integer(),
+    skipped: Type.Integer(),
+    cancelled: Type.Integer(),
+    rolled_back: Type.Integer(),
+    percent: Type.Number(),
+  }),
+  stage: Type.Integer(),
+  stages: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
       total: Type.Integer(),
-      pending: Type.Integer(),
-      in_progress: Type.Integer(),
       succeeded: Type.Integer(),
       failed: Type.Integer(),
-      skipped: Type.Integer(),
-      cancelled: Type.Integer(),
-      rolled_back: Type.Integer(),
-      percent: Type.Number(),
+      state: choice(['waiting', 'running', 'soaking', 'awaiting_approval', 'passed', 'failed']),
+      since: Instant,
+      started_at: orNull(Instant),
+      soak_sec: Type.Optional(Type.Integer()),
+      success_percent: Type.Optional(orNull(Type.Number())),
+      gate: Type.Optional(FreeObject),
+      on_gate_failure: Type.Optional(choice(['abort', 'pause'])),
+      approval: Type.Optional(Type.Boolean()),
+      max_concurrent: Type.Optional(orNull(Type.Integer())),
     }),
-    stage: Type.Integer(),
-    stages: Type.Array(
-      Type.Object({
-        index: Type.Integer(),
-        total: Type.Integer(),
-        succeeded: Type.Integer(),
-        failed: Type.Integer(),
-        state: choice(['waiting', 'running', 'soaking', 'awaiting_approval', 'passed', 'failed']),
-        since: Instant,
-        started_at: orNull(Instant),
-        soak_sec: Type.Optional(Type.Integer()),
-        success_percent: Type.Optional(orNull(Type.Number())),
-        gate: Type.Optional(FreeObject),
-        on_gate_failure: Type.Optional(choice(['abort', 'pause'])),
-        approval: Type.Optional(Type.Boolean()),
-        max_concurrent: Type.Optional(orNull(Type.Integer())),
-      }),
-    ),
-    window: Type.Integer({ description: 'Devices that may be updated at a time now.' }),
-    held: Counts,
-    skipped: Counts,
-    evidence: FreeObject,
-    devices: Type.Optional(Type.Array(JobBody, { description: 'The first page.' })),
-    created_by: Type.String(),
-    created_at: Instant,
-    started_at: orNull(Instant),
-    paused_at: orNull(Instant),
-    aborted_at: orNull(Instant),
-    finished_at: orNull(Instant),
-    deadline_at: Instant,
-    etag: Type.String(),
-  },
-  { title: 'Deployment' },
-)
+  ),
+  window: Type.Integer({ description: 'Devices that may be updated at a time now.' }),
+  held: Counts,
+  skipped: Counts,
+  evidence: FreeObject,
+  devices: Type.Optional(Type.Array(JobBody, { description: 'The first page.' })),
+  created_by: Type.String(),
+  created_at: Instant,
+  started_at: orNull(Instant),
+  paused_at: orNull(Instant),
+  aborted_at: orNull(Instant),
+  finished_at: orNull(Instant),
+  deadline_at: Instant,
+  etag: Type.String(),
+})
 export type DeploymentBody = Static<typeof DeploymentBody>
 export const DeploymentPage = pageOf(DeploymentBody, 'DeploymentPage')
 
-export const DeploymentQuery = Type.Object(
-  {
-    dry_run: Type.Optional(
-      Type.Boolean({ description: 'Only tells which devices it would be, and does nothing.' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export const DeploymentListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    status: words(DEPLOYMENT_STATUSES, 'Several with commas between them.'),
-    kind: Type.Optional(choice(['install', 'rollback'])),
-    device_type: Type.Optional(Type.String({ maxLength: 64 })),
-    firmware_version: Type.Optional(Type.String({ maxLength: 128 })),
-    target_type: Type.Optional(choice(TARGET_TYPES)),
-    group: Type.Optional(Type.String({ maxLength: BODY_LIMITS.groupCharsMax })),
-    device_id: Type.Optional(Type.String({ pattern: DEVICE_ID })),
-    from: Type.Optional(instantText('inclusive')),
-    to: Type.Optional(instantText('exclusive')),
-  },
-  { additionalProperties: false },
-)
+export const DeploymentQuery = closed({
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'Only tells which devices it would be, and does nothing.' }),
+  ),
+})
+export const DeploymentListQuery = closed({
+  ...PAGE_QUERY,
+  status: words(DEPLOYMENT_STATUSES, 'Several with commas between them.'),
+  kind: Type.Optional(choice(['install', 'rollback'])),
+  device_type: Type.Optional(Type.String({ maxLength: 64 })),
+  firmware_version: Type.Optional(Type.String({ maxLength: 128 })),
+  target_type: Type.Optional(choice(TARGET_TYPES)),
+  group: Type.Optional(Type.String({ maxLength: BODY_LIMITS.groupCharsMax })),
+  device_id: Type.Optional(Type.String({ pattern: DEVICE_ID })),
+  from: Type.Optional(instantText('inclusive')),
+  to: Type.Optional(instantText('exclusive')),
+})
 export const DeploymentParams = Type.Object({ deployment_id: Type.String({ maxLength: 64 }) })
 export const JobParams = Type.Object({
   deployment_id: Type.String({ maxLength: 64 }),
@@ -238,69 +226,54 @@ export const BlockParams = Type.Object({
   device_id: Type.String({ maxLength: 64 }),
   firmware_id: Type.String({ maxLength: 64 }),
 })
-export const MemberListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    status: words([...JOB_STATUSES, 'skipped'], 'Several with commas between them.'),
-    held: Type.Optional(choice(HELD_REASONS)),
-    group: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: BODY_LIMITS.groupCharsMax,
-        description: 'Only devices of this group and the groups below it.',
-      }),
-    ),
-    q: Type.Optional(Type.String({ maxLength: 64, description: 'A prefix of the device’s id.' })),
-  },
-  { additionalProperties: false },
-)
+export const MemberListQuery = closed({
+  ...PAGE_QUERY,
+  status: words([...JOB_STATUSES, 'skipped'], 'Several with commas between them.'),
+  held: Type.Optional(choice(HELD_REASONS)),
+  group: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.groupCharsMax,
+      description: 'Only devices of this group and the groups below it.',
+    }),
+  ),
+  q: Type.Optional(Type.String({ maxLength: 64, description: 'A prefix of the device’s id.' })),
+})
 
-export const OtaDeviceBody = Type.Object(
-  {
-    device_id: Type.String(),
-    firmware_version: orNull(Type.String()),
-    firmware_id: orNull(Type.String()),
-    sha256: orNull(Type.String()),
-    previous_version: orNull(Type.String()),
-    blocks: Type.Array(Type.Object({ firmware_id: Type.String(), until: Instant })),
-    jobs: Type.Array(JobBody, { description: 'Open and waiting ones first, then the last 16.' }),
-  },
-  { title: 'DeviceFirmware' },
-)
+export const OtaDeviceBody = named('DeviceFirmware', {
+  device_id: Type.String(),
+  firmware_version: orNull(Type.String()),
+  firmware_id: orNull(Type.String()),
+  sha256: orNull(Type.String()),
+  previous_version: orNull(Type.String()),
+  blocks: Type.Array(Type.Object({ firmware_id: Type.String(), until: Instant })),
+  jobs: Type.Array(JobBody, { description: 'Open and waiting ones first, then the last 16.' }),
+})
 
 export const RollbackWish = wish({
   version: maybe(Type.String({ minLength: 1, maxLength: 128 })),
   force: Type.Optional(Type.Boolean({ default: false })),
 })
-export const RollbackBody = Type.Object(
-  {
-    deployment_id: Type.String(),
-    device_id: Type.String(),
-    from_version: orNull(Type.String()),
-    to_version: Type.String(),
-    status: choice(DEPLOYMENT_STATUSES),
-  },
-  { title: 'Rollback' },
-)
+export const RollbackBody = named('Rollback', {
+  deployment_id: Type.String(),
+  device_id: Type.String(),
+  from_version: orNull(Type.String()),
+  to_version: Type.String(),
+  status: choice(DEPLOYMENT_STATUSES),
+})
 
-export const VersionsQuery = Type.Object(
-  {
-    group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
-    type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  },
-  { additionalProperties: false },
-)
-export const VersionsBody = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object({
-        type: Type.String(),
-        firmware_version: orNull(Type.String()),
-        devices: Type.Integer(),
-        online: Type.Integer(),
-      }),
-    ),
-    total: Type.Integer({ description: 'Devices.' }),
-  },
-  { title: 'FirmwareVersions' },
-)
+export const VersionsQuery = closed({
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+})
+export const VersionsBody = named('FirmwareVersions', {
+  data: Type.Array(
+    Type.Object({
+      type: Type.String(),
+      firmware_version: orNull(Type.String()),
+      devices: Type.Integer(),
+      online: Type.Integer(),
+    }),
+  ),
+  total: Type.Integer({ description: 'Devices.' }),
+})

@@ -1,7 +1,24 @@
 // Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI document.
-import { type TProperties, type TSchemaOptions, Type } from 'typebox'
+import { type TObject, type TProperties, type TSchemaOptions, Type } from 'typebox'
 import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
+
+/** The title of an object, perhaps its description, and its fields. */
+type Named<Fields> = [title: string, fields: Fields] | [title: string, description: string, fields: Fields]
+
+export function named<Fields extends TProperties>(...[title, ...rest]: Named<Fields>): TObject<Fields> {
+  return rest.length === 1
+    ? Type.Object(rest[0], { title })
+    : Type.Object(rest[1], { title, description: rest[0] })
+}
+
+/** An object in which no other fields are allowed, such as a body or a query. */
+export function closed<Fields extends TProperties>(...parts: [Fields] | Named<Fields>): TObject<Fields> {
+  const only = { additionalProperties: false }
+  if (parts.length === 1) return Type.Object(parts[0], only)
+  if (parts.length === 2) return Type.Object(parts[1], { title: parts[0], ...only })
+  return Type.Object(parts[2], { title: parts[0], ...only, description: parts[1] })
+}
 
 /** One of a fixed list of words. A union of literals would report one error per literal for a wrong word. */
 export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {

@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { isObject, type Json } from './json.ts'
-import { choice } from './json-schema.ts'
+import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
 import type { DeviceStatus, Role } from './vocabulary.ts'
@@ -46,38 +46,35 @@ const SubscriptionId = Type.String({
 })
 
 /** A device must match all fields. Unknown fields are refused, because a typing error must not widen a filter. */
-export const SocketFilter = Type.Object(
-  {
-    device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
-    group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
-    type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-    tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
-    deployment_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
-    ),
-    pending: Type.Optional(
-      Type.Boolean({
-        description:
-          'Only on the channel `alerts`: tell `alert.pending`, too, when a condition begins to count its `for_sec`.',
-      }),
-    ),
-    metrics: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
-        minItems: 1,
-        maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
-        description: 'Dotted names, or the part of a name before a dot.',
-      }),
-    ),
-    device_ids: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }), {
-        minItems: 1,
-        maxItems: BODY_LIMITS.fleetSubscriptionDevicesMax,
-        description: 'Only on the channel `fleet`.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const SocketFilter = closed({
+  device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
+  deployment_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
+  ),
+  pending: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only on the channel `alerts`: tell `alert.pending`, too, when a condition begins to count its `for_sec`.',
+    }),
+  ),
+  metrics: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
+      description: 'Dotted names, or the part of a name before a dot.',
+    }),
+  ),
+  device_ids: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.fleetSubscriptionDevicesMax,
+      description: 'Only on the channel `fleet`.',
+    }),
+  ),
+})
 export type SocketFilter = Static<typeof SocketFilter>
 
 const Auth = Type.Object({
