@@ -6,10 +6,7 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
 const t = words({
-  news: [
-    { one: '{n} new entry', other: '{n} new entries' },
-    { one: '{n} neuer Eintrag', other: '{n} neue Einträge' },
-  ],
+  news: ['{n} new entry | {n} new entries', '{n} neuer Eintrag | {n} neue Einträge'],
   unknown: ['There may be new entries', 'Es kann neue Einträge geben'],
 })
 

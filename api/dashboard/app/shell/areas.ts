@@ -9,13 +9,10 @@ import { words } from '../words/words.ts'
 const t = words({
   explore: ['Telemetry', 'Telemetrie'],
   inError: [
-    { one: '{n} device is in error', other: '{n} devices are in error' },
-    { one: '{n} Gerät meldet einen Fehler', other: '{n} Geräte melden einen Fehler' },
+    '{n} device is in error | {n} devices are in error',
+    '{n} Gerät meldet einen Fehler | {n} Geräte melden einen Fehler',
   ],
-  openAlerts: [
-    { one: '{n} alert is open', other: '{n} alerts are open' },
-    { one: '{n} Alarm ist offen', other: '{n} Alarme sind offen' },
-  ],
+  openAlerts: ['{n} alert is open | {n} alerts are open', '{n} Alarm ist offen | {n} Alarme sind offen'],
 })
 
 export interface Area {

@@ -36,10 +36,7 @@ const t = words({
   ack: ['Acknowledge', 'Bestätigen'],
   assign: ['Assign to me', 'Übernehmen'],
   say: ['Comment', 'Kommentieren'],
-  chosen: [
-    { one: '{n} selected', other: '{n} selected' },
-    { one: '{n} ausgewählt', other: '{n} ausgewählt' },
-  ],
+  chosen: ['{n} selected | {n} selected', '{n} ausgewählt | {n} ausgewählt'],
   calm: ['No alerts firing', 'Nichts schlägt an'],
   missing: ['Alerts may be missing since {time}.', 'Seit {time} fehlen vielleicht Alarme.'],
   calmMore: [

@@ -28,16 +28,13 @@ const t = words({
   week: ['the last 7 days', 'die letzten 7 Tage'],
   run: ['Run test', 'Erproben'],
   fired: [
-    { one: 'It would have fired {n} time', other: 'It would have fired {n} times' },
-    { one: 'Sie hätte {n}-mal ausgelöst', other: 'Sie hätte {n}-mal ausgelöst' },
+    'It would have fired {n} time | It would have fired {n} times',
+    'Sie hätte {n}-mal ausgelöst | Sie hätte {n}-mal ausgelöst',
   ],
-  on: [
-    { one: 'on {n} device,', other: 'on {n} devices,' },
-    { one: 'auf {n} Gerät', other: 'auf {n} Geräten' },
-  ],
+  on: ['on {n} device, | on {n} devices,', 'auf {n} Gerät | auf {n} Geräten'],
   told: [
-    { one: 'with {n} notification.', other: 'with {n} notifications.' },
-    { one: 'mit {n} Benachrichtigung.', other: 'mit {n} Benachrichtigungen.' },
+    'with {n} notification. | with {n} notifications.',
+    'mit {n} Benachrichtigung. | mit {n} Benachrichtigungen.',
   ],
   looked: [
     '{points} points of {devices} devices were evaluated.',

@@ -36,18 +36,12 @@ const t = words({
   look: ['Preview recipients of {command}', 'Ansehen, wen {command} erreicht'],
   lookAny: ['Preview recipients', 'Ansehen, wen er erreicht'],
   send: [
-    { one: 'Send {command} to {n} device', other: 'Send {command} to {n} devices' },
-    { one: '{command} an {n} Gerät senden', other: '{command} an {n} Geräte senden' },
+    'Send {command} to {n} device | Send {command} to {n} devices',
+    '{command} an {n} Gerät senden | {command} an {n} Geräte senden',
   ],
   offline: [
-    {
-      one: '{n} device is offline: the command waits for it until it expires in {time}.',
-      other: '{n} devices are offline: the command waits for them until it expires in {time}.',
-    },
-    {
-      one: '{n} Gerät ist offline: der Befehl wartet darauf, bis er in {time} abläuft.',
-      other: '{n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
-    },
+    '{n} device is offline: the command waits for it until it expires in {time}. | {n} devices are offline: the command waits for them until it expires in {time}.',
+    '{n} Gerät ist offline: der Befehl wartet darauf, bis er in {time} abläuft. | {n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
   ],
   nobodyOffline: ['All of them are online.', 'Keines davon ist offline.'],
   nobody: ['No device would receive it.', 'Niemand würde ihn erhalten.'],

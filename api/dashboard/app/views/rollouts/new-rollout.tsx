@@ -43,13 +43,10 @@ const t = words({
   abort: ['Abort at failures of (%)', 'Von selbst enden bei diesem Anteil Fehlschläge (%)'],
   rollback: ['Roll failed devices back', 'Fehlgeschlagene Geräte zurücksetzen'],
   look: ['Preview', 'Ansehen, wen es erreicht'],
-  start: [
-    { one: 'Update {n} device', other: 'Update {n} devices' },
-    { one: '{n} Gerät aktualisieren', other: '{n} Geräte aktualisieren' },
-  ],
+  start: ['Update {n} device | Update {n} devices', '{n} Gerät aktualisieren | {n} Geräte aktualisieren'],
   schedule: [
-    { one: 'Schedule the update of {n} device', other: 'Schedule the update of {n} devices' },
-    { one: 'Aktualisierung von {n} Gerät planen', other: 'Aktualisierung von {n} Geräten planen' },
+    'Schedule the update of {n} device | Schedule the update of {n} devices',
+    'Aktualisierung von {n} Gerät planen | Aktualisierung von {n} Geräten planen',
   ],
   none: ['No image to roll out', 'Es gibt kein Abbild zum Ausrollen'],
   toImages: ['Upload an image', 'Eines hochladen'],

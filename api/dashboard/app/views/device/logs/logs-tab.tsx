@@ -34,10 +34,7 @@ import { LogJump, logUntil } from './log-jump.tsx'
 
 const t = words({
   tail: ['Log lines', 'Log-Zeilen'],
-  news: [
-    { one: '{n} new line', other: '{n} new lines' },
-    { one: '{n} neue Zeile', other: '{n} neue Zeilen' },
-  ],
+  news: ['{n} new line | {n} new lines', '{n} neue Zeile | {n} neue Zeilen'],
   earlier: ['Load earlier lines', 'Frühere Zeilen laden'],
   none: [
     'This device has not logged anything in the last two weeks',

@@ -33,10 +33,7 @@ const t = words({
   removed: ['will be removed', 'wird entfernt'],
   changed: ['changed here', 'hier geändert'],
   by: ['by {who}', 'von {who}'],
-  group: [
-    { one: '{name}: {n} leaf', other: '{name}: {n} leaves' },
-    { one: '{name}: {n} Blatt', other: '{name}: {n} Blätter' },
-  ],
+  group: ['{name}: {n} leaf | {name}: {n} leaves', '{name}: {n} Blatt | {name}: {n} Blätter'],
   groupWaiting: ['{n} waiting', '{n} wartend'],
   none: ['There are no differences.', 'Es gibt keine Unterschiede.'],
 })
