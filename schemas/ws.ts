@@ -2,7 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { isObject, type Json } from './json.ts'
+import { isObject, type Json, parseJson } from './json.ts'
 import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
@@ -230,13 +230,7 @@ export function frameText(frame: ServerFrame): string {
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The caller refuses what is not JSON.
-    return undefined
-  }
+  const value = parseJson(text)
   return isObject(value) ? value : undefined
 }
 

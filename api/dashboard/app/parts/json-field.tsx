@@ -1,6 +1,8 @@
 // JSON as text, with the numbers of its lines: what is wrong with it is said with its place, and how much of the room is used.
+
 import { useId, useRef } from 'preact/hooks'
 import { errorText } from '../../../../schemas/error-text.ts'
+import { parseJson } from '../../../../schemas/json.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
@@ -21,12 +23,8 @@ export interface JsonFieldProps {
 
 /** Undefined if the text is no JSON. */
 export function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    // The field itself says what is wrong.
-    return undefined
-  }
+  const value = parseJson(text)
+  return value === undefined ? undefined : { value }
 }
 
 export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: JsonFieldProps) {

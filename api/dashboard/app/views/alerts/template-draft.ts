@@ -1,5 +1,6 @@
 // The body of a webhook while it is being written: placeholders that the service knows, and a field for each that is wanted.
 
+import { isObject, parseJson } from '../../../../../schemas/json.ts'
 export const PLACEHOLDERS = [
   'alert.message',
   'alert.severity',
@@ -22,11 +23,6 @@ export function withPlaceholder(text: string, name: string): string {
 }
 
 function objectIn(text: string): object | undefined {
-  try {
-    const found: unknown = JSON.parse(text)
-    return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : undefined
-  } catch {
-    // The field says that it is no JSON.
-    return undefined
-  }
+  const found = parseJson(text)
+  return isObject(found) ? found : undefined
 }
