@@ -209,7 +209,6 @@ export function applyAttempt(
   }
 }
 
-/** Starts a finished delivery again. */
 export function restartDelivery(delivery: Delivery, now: Millis): Delivery {
   return { ...delivery, state: 'pending', tries: 0, dueAt: now, nextAttemptAt: now, finishedAt: undefined }
 }

@@ -49,7 +49,6 @@ function mayReplace({ fromVersions, minFromVersion }: FirmwareRecord, version: s
   return order !== undefined && order >= 0
 }
 
-/** The members by stage. */
 export function toMembers(
   candidates: readonly AdmissionCandidate[],
   record: FirmwareRecord,

@@ -82,7 +82,6 @@ export type Ask =
   /** Asks for the counts for rules about the fleet, and for sums of these leaves. */
   | { readonly kind: 'fleet_counts'; readonly sums: readonly LeafName[] }
 
-/** One command of a broadcast. */
 export interface Child {
   readonly deviceId: DeviceId
   readonly commandId: CommandId
@@ -168,7 +167,6 @@ export type Reply =
       readonly detail: Readonly<Record<string, unknown>>
     }
 
-/** A message for a device. */
 export interface Outbound {
   readonly deviceId: DeviceId
   /** The gateway that the message goes through. */
