@@ -3,7 +3,7 @@
 // that is told.
 import { type Aggregate, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
 import { fleet, RefusalError } from './client.ts'
-import { type KeepOptions, type KeptAnswer, useKept } from './kept.ts'
+import { type NewestAnswer, type NewestAnswerOptions, useNewestAnswer } from './newest-answer.ts'
 
 export interface HistoryWish {
   readonly deviceId: string
@@ -28,11 +28,11 @@ export interface History {
   readonly series: ReadonlyMap<string, readonly Bucket[]>
 }
 
-export type Histories = KeptAnswer<readonly History[]>
+export type Histories = NewestAnswer<readonly History[]>
 
 /** `shape` tells what is shown: with another one, the earlier data goes. `revision` asks again. */
-export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): Histories {
-  return useKept(JSON.stringify(wishes), how, (signal) => historiesOf(wishes, signal))
+export function useHistories(wishes: readonly HistoryWish[], how: NewestAnswerOptions): Histories {
+  return useNewestAnswer(JSON.stringify(wishes), how, (signal) => historiesOf(wishes, signal))
 }
 
 export const historiesOf = (

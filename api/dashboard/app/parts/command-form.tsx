@@ -1,6 +1,8 @@
 // The form of a command, made of the device type's own description of it. It is used for one device and for many; who uses
 // it sends the wish.
+
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { isObject, parseJson } from '../../../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Write } from '../data/writes.ts'
 import { words } from '../words/words.ts'
@@ -18,7 +20,7 @@ import {
 } from './command-wish.ts'
 import { Field, fieldError } from './field.tsx'
 import { HoldButton } from './hold-button.tsx'
-import { JsonField, parsed } from './json-field.tsx'
+import { JsonField } from './json-field.tsx'
 import { ParameterField } from './parameter-field.tsx'
 import { SelectField } from './select-field.tsx'
 import { submits } from './submits.ts'
@@ -251,9 +253,6 @@ function fits(commands: CommandFormProps['commands'], name: string, data: Comman
 function dataOf(
   json: string,
 ): { kind: 'data'; data: CommandData } | { kind: 'wrong'; wrong: Record<string, WrongParameter> } {
-  const found = json.trim() === '' ? { value: {} } : parsed(json)
-  const value = found?.value
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // It is an object, by the line above.
-  return isObject ? { kind: 'data', data: value as CommandData } : { kind: 'wrong', wrong: {} }
+  const value = json.trim() === '' ? {} : parseJson(json)
+  return isObject(value) ? { kind: 'data', data: value } : { kind: 'wrong', wrong: {} }
 }

@@ -21,18 +21,12 @@ export interface JsonFieldProps {
   readonly error?: string | undefined
 }
 
-/** Undefined if the text is no JSON. */
-export function parsed(text: string): { readonly value: unknown } | undefined {
-  const value = parseJson(text)
-  return value === undefined ? undefined : { value }
-}
-
 export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: JsonFieldProps) {
   const id = useId()
   const wrong = error ?? reasonOf(text)
   const bytes = new TextEncoder().encode(text).length
   const numbers = useRef<HTMLPreElement>(null)
-  const value = parsed(text)
+  const value = parseJson(text)
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -63,7 +57,7 @@ export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: J
         <Button
           kind="quiet"
           disabledBecause={value === undefined ? wrong : undefined}
-          onClick={() => value !== undefined && onText(JSON.stringify(value.value, null, 2))}
+          onClick={() => value !== undefined && onText(JSON.stringify(value, null, 2))}
         >
           {t('format')}
         </Button>

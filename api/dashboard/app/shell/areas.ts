@@ -31,7 +31,7 @@ export interface Area {
 
 interface Count {
   readonly n: number
-  readonly says: string
+  readonly label: string
 }
 
 /** Areas that the role at the page has nothing to do with are absent (D7). */
@@ -98,4 +98,4 @@ export function areas(): readonly Area[] {
 }
 
 const counted = (word: 'inError' | 'openAlerts', n: number): Count | undefined =>
-  n === 0 ? undefined : { n, says: t(word, { n }) }
+  n === 0 ? undefined : { n, label: t(word, { n }) }

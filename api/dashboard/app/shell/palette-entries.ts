@@ -85,9 +85,9 @@ const NO_ACTION = /^(g .|Ctrl\+.*|Escape|[jk]|[[\]])$/
 function hereEntries(): readonly Entry[] {
   return shortcuts.value
     .filter(({ keys }) => !NO_ACTION.test(keys))
-    .map(({ keys, says, run }) => ({
-      key: `action ${keys} ${says}`,
-      name: says,
+    .map(({ keys, label, run }) => ({
+      key: `action ${keys} ${label}`,
+      name: label,
       note: keys === '' ? t('selectedDevices') : keys,
       does: { kind: 'run', run },
     }))

@@ -18,7 +18,7 @@ import { MomentChart } from './moment-chart.tsx'
 
 const t = words({
   title: ['Test on past data', 'An der Vergangenheit erproben'],
-  says: [
+  intro: [
     'Runs the rule as written here over stored points. Nothing is saved, and nobody is notified.',
     'Die gespeicherten Punkte werden mit der Regel beurteilt, wie sie hier steht. Nichts wird gespeichert, niemand benachrichtigt.',
   ],
@@ -91,7 +91,7 @@ export function RulePreview({ rule }: RulePreviewProps) {
   return (
     <section class="card">
       <h2>{t('title')}</h2>
-      <p class="hint">{t('says')}</p>
+      <p class="hint">{t('intro')}</p>
       <div class="filters">
         <SelectField
           label={t('over')}

@@ -5,9 +5,9 @@ import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
-import { given } from '../../address/given.ts'
-import { listed } from '../../address/listed.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -99,7 +99,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
     command: wish.command,
     // The form has parsed it as JSON.
     data: wish.data as NonNullable<BroadcastWishBody['data']>,
-    ...given({ timeout_sec: wish.timeout_sec, priority: wish.priority }),
+    ...omitEmpty({ timeout_sec: wish.timeout_sec, priority: wish.priority }),
     target: targetOf(target, which),
   })
   const again = () => setLooked(undefined)
@@ -199,7 +199,7 @@ function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<Br
       return { type, value }
     }
     case 'devices':
-      return { type: kind, value: listed(names) }
+      return { type: kind, value: splitList(names) }
     case 'group':
     case 'tag':
       return { type: kind, value: names }

@@ -137,7 +137,7 @@ function cellOf(id: Exclude<ColumnId, 'reason'>, row: number) {
     case 'parent':
       return textOf(columns.parents[row] ?? '')
     case 'seen':
-      return <Seen row={row} />
+      return <LastSeen row={row} />
     case 'since':
       return <Age at={columns.since[row] || undefined} />
     case 'alert':
@@ -161,7 +161,7 @@ function textOf(text: string) {
   )
 }
 
-export function Seen({ row }: { readonly row: number }) {
+export function LastSeen({ row }: { readonly row: number }) {
   const at = columns.seen[row] ?? 0
   return at === 0 ? <span class="muted">{t('never')}</span> : <Age at={at} />
 }

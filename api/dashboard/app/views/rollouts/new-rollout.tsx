@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks'
 import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
-import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -178,7 +178,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
 function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
   if (kind === 'all') return { type: kind }
   if (kind === 'filter') return filterTarget(names)
-  return { type: kind, value: kind === 'devices' ? listed(names) : names }
+  return { type: kind, value: kind === 'devices' ? splitList(names) : names }
 }
 
 interface StrategyFieldsProps {

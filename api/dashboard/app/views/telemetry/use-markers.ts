@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Span } from '../../address/time-range.ts'
 import type { Marker } from '../../charts/marker.ts'
 import { fleet } from '../../data/client.ts'
-import { useKept } from '../../data/kept.ts'
+import { useNewestAnswer } from '../../data/newest-answer.ts'
 import { useWatch } from '../../live/live.ts'
 import { entryText, type TimelineEntry } from '../../parts/entry-text.ts'
 
@@ -41,7 +41,7 @@ export function useMarkers({ devices, group = '', isWanted }: MarkersWish, span:
     limit: MARKS_MAX,
   }
   const shape = JSON.stringify([devices, group, isWanted])
-  const found = useKept(`${shape} ${range.from} ${range.to}`, { shape, revision }, async (signal) => {
+  const found = useNewestAnswer(`${shape} ${range.from} ${range.to}`, { shape, revision }, async (signal) => {
     if (!isWanted || (devices.length === 0 && group === '')) return []
     if (devices.length > 0) {
       const answers = await Promise.all(

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { LOG_LEVELS } from '../../../../../../schemas/vocabulary.ts'
 import { text, words as wordsOf } from '../../../address/codecs.ts'
-import { given } from '../../../address/given.ts'
+import { omitEmpty } from '../../../address/omit-empty.ts'
 import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -78,7 +78,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       device_id: deviceId,
       query: {
         limit: PAGE,
-        ...given({ to: until, cursor: from }),
+        ...omitEmpty({ to: until, cursor: from }),
       },
     })
     const older = page.data.map(toLine).reverse()
