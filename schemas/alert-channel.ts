@@ -1,7 +1,7 @@
 // Bodies of /alerts/channels: where alert notifications are sent, and the results of sending them.
 import { type Static, Type } from 'typebox'
 import { Group } from './device.ts'
-import { AsRead, choice, closed, Instant, named, orNull, PassedOver } from './json-schema.ts'
+import { AsRead, choice, closed, Instant, object, orNull, PassedOver } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_SEVERITIES,
@@ -143,7 +143,7 @@ const CHANNEL_FIELDS = {
   to: Type.Optional(Type.Array(Type.String())),
   subject: Type.Optional(orNull(Type.String())),
 }
-export const ChannelBody = named(
+export const ChannelBody = object(
   'Channel',
   'Operators and viewers see its id, name, type, severities and state.',
   CHANNEL_FIELDS,
@@ -157,7 +157,7 @@ export const DeleteChannelQuery = closed({
   force: Type.Optional(Type.Boolean({ default: false, description: 'Delete it even if rules name it.' })),
 })
 
-export const ChannelTestBody = named('ChannelTest', {
+export const ChannelTestBody = object('ChannelTest', {
   delivered: Type.Boolean(),
   status_code: orNull(Type.Integer({ examples: [200] })),
   latency_ms: Type.Integer({ examples: [84] }),
@@ -165,7 +165,7 @@ export const ChannelTestBody = named('ChannelTest', {
 })
 export type ChannelTestBody = Static<typeof ChannelTestBody>
 
-export const DeliveryBody = named('Delivery', {
+export const DeliveryBody = object('Delivery', {
   delivery_id: Type.String(),
   notification_id: Type.String({
     description: 'The same for every try. Receivers of webhooks see it as `webhook-id`.',

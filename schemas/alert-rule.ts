@@ -8,7 +8,7 @@ import {
   closed,
   Instant,
   instantText,
-  named,
+  object,
   orNull,
   PassedOver,
   withoutDefaults,
@@ -159,7 +159,7 @@ export type EditRuleBody = Static<typeof EditRuleBody>
 
 const RULE_SOURCES = ['api', 'device_type'] as const
 
-export const RuleBody = named('AlertRule', {
+export const RuleBody = object('AlertRule', {
   rule_id: Type.String({ examples: ['rul_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   name: Type.String({ examples: ['battery low'] }),
   description: orNull(Type.String()),
@@ -225,7 +225,7 @@ export const RuleTestBody = closed('AlertRuleTest', {
     }),
   ),
 })
-const Episode = named('AlertEpisode', {
+const Episode = object('AlertEpisode', {
   device_id: Type.String({ examples: ['robot-7'] }),
   started_at: Instant,
   fired_at: Instant,
@@ -233,7 +233,7 @@ const Episode = named('AlertEpisode', {
   peak: orNull(Type.Number(), { description: 'The value furthest in the direction of the condition.' }),
   count: Type.Integer({ minimum: 1 }),
 })
-export const RuleTestResult = named('AlertRuleTestResult', {
+export const RuleTestResult = object('AlertRuleTestResult', {
   devices: Type.Integer({ minimum: 0 }),
   points: Type.Integer({ minimum: 0 }),
   episodes: Type.Array(Episode, { examples: [[]] }),

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { WindowBody } from './alert-rule.ts'
 import { Group } from './device.ts'
 import type { JsonObject } from './json.ts'
-import { choice, closed, Instant, instantText, named, orNull, sortBy, words } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull, sortBy, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_END_REASONS,
@@ -63,7 +63,7 @@ const ALERT_FIELDS = {
     examples: [[]],
   }),
   notified: Type.Array(
-    named('AlertNotified', {
+    object('AlertNotified', {
       channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
       event: choice(NOTICE_EVENTS),
       at: Instant,
@@ -71,13 +71,13 @@ const ALERT_FIELDS = {
     }),
     { description: 'Which channels were told of what, oldest first.', examples: [[]] },
   ),
-  comments: Type.Array(named('AlertComment', { at: Instant, by: Type.String(), text: Type.String() }), {
+  comments: Type.Array(object('AlertComment', { at: Instant, by: Type.String(), text: Type.String() }), {
     examples: [[]],
   }),
   revision: Type.Integer({ minimum: 0, examples: [1] }),
   link: Type.String({ examples: ['http://localhost:8000/devices/robot-7'] }),
 }
-export const AlertBody = named('Alert', ALERT_FIELDS)
+export const AlertBody = object('Alert', ALERT_FIELDS)
 export const AlertPage = pageOf(AlertBody, 'AlertPage')
 
 const Entry = Type.Unsafe<JsonObject>({
@@ -85,7 +85,7 @@ const Entry = Type.Unsafe<JsonObject>({
   title: 'AlertMove',
   examples: [{ event: 'alert.fired' }],
 })
-export const AlertDetail = named('AlertDetail', {
+export const AlertDetail = object('AlertDetail', {
   ...ALERT_FIELDS,
   timeline: Type.Array(Entry, {
     description: 'Its moves, newest first; empty while the history cannot be read.',
@@ -115,12 +115,12 @@ export const AlertListQuery = closed({
   sort: sortBy(['fired_at', 'severity', 'last_value_at'], 'fired_at:desc'),
 })
 
-const Counts = named('SeverityCounts', {
+const Counts = object('SeverityCounts', {
   critical: Type.Integer({ minimum: 0 }),
   warning: Type.Integer({ minimum: 0 }),
   info: Type.Integer({ minimum: 0 }),
 })
-export const AlertSummary = named('AlertSummary', {
+export const AlertSummary = object('AlertSummary', {
   by_state: Type.Object({ pending: Counts, firing: Counts, recovering: Counts }),
   by_group: Type.Array(Type.Object({ group: orNull(Type.String()), counts: Counts }), { examples: [[]] }),
   overloaded: Type.Integer({
@@ -132,7 +132,7 @@ export const AlertSummary = named('AlertSummary', {
     description: 'Devices with a condition that waits because 100 000 alerts are open.',
   }),
   channels: Type.Array(
-    named('ChannelHealth', {
+    object('ChannelHealth', {
       channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
       name: Type.String(),
       type: choice(CHANNEL_TYPES),
@@ -205,11 +205,11 @@ export const BulkAlertsBody = Type.Object(
     examples: [{ alert_ids: ['alt_5f0c2a9b1e7d4c36_robot-7'], action: 'ack' }],
   },
 )
-export const BulkAlertsResult = named('BulkAlertsResult', {
+export const BulkAlertsResult = object('BulkAlertsResult', {
   matched: Type.Integer({ minimum: 0, description: 'Alerts that were named, or fit the filter.' }),
   done: Type.Integer({ minimum: 0 }),
   results: Type.Array(
-    named('BulkAlertResult', {
+    object('BulkAlertResult', {
       alert_id: Type.String(),
       done: Type.Boolean(),
       code: Type.Optional(Type.String({ examples: ['INVALID_STATE_TRANSITION'] })),
@@ -263,7 +263,7 @@ export const EditSilence = Type.Object(
   { title: 'EditSilence', additionalProperties: false, examples: [{ comment: 'rewiring takes longer' }] },
 )
 const SILENCE_STATES = ['pending', 'active', 'expired'] as const
-export const SilenceBody = named('Silence', {
+export const SilenceBody = object('Silence', {
   silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   matchers: Matchers,
   starts_at: Instant,

@@ -1,7 +1,7 @@
 // Bodies of /api-keys: credentials that services use instead of a login.
 import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { Groups } from './users.ts'
 import { ROLES } from './vocabulary.ts'
@@ -31,10 +31,10 @@ const API_KEY_FIELDS = {
   expires_at: orNull(Instant),
   last_used_at: orNull(Instant),
 }
-export const ApiKeyBody = named('ApiKey', API_KEY_FIELDS)
+export const ApiKeyBody = object('ApiKey', API_KEY_FIELDS)
 export type ApiKeyBody = Static<typeof ApiKeyBody>
 
-export const NewApiKey = named('NewApiKey', {
+export const NewApiKey = object('NewApiKey', {
   ...API_KEY_FIELDS,
   api_key: Type.String({
     description: 'The bearer token. It is shown in this answer only.',

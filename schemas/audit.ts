@@ -2,20 +2,20 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 import { AUDIT_OUTCOMES } from './vocabulary.ts'
 
 /** `anonymous` is an unknown or unproven caller. `ota` is the service itself, acting by the rules of a deployment. */
 export const ACTOR_TYPES = ['user', 'api_key', 'provisioning_key', 'device', 'anonymous', 'ota'] as const
 
-export const AuditEntry = named(
+export const AuditEntry = object(
   'AuditEntry',
   '`detail` has the names of the fields that were sent, never their values.',
   {
     id: Type.String({ examples: ['aud_hk2n9w5p8c'] }),
     at: Instant,
-    actor: named('AuditActor', {
+    actor: object('AuditActor', {
       type: choice(ACTOR_TYPES),
       id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
       name: orNull(Type.String(), {

@@ -1,7 +1,7 @@
 // Bodies of /auth: users, their tokens, and the tokens of devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, closed, Instant, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, object, orNull } from './json-schema.ts'
 import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
 
 export const Email = Type.String({
@@ -59,12 +59,12 @@ const RefreshToken = Type.String({
   examples: ['rt_…'],
 })
 // Open to further fields, because clients send the whole answer to a login.
-export const RefreshBody = named('RefreshBody', { refresh_token: RefreshToken })
+export const RefreshBody = object('RefreshBody', { refresh_token: RefreshToken })
 export const LogoutBody = closed('LogoutBody', 'Without a refresh token, every login of the caller ends.', {
   refresh_token: Type.Optional(RefreshToken),
 })
 
-export const RegisteredUser = named('RegisteredUser', {
+export const RegisteredUser = object('RegisteredUser', {
   id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   email: Type.String({ examples: ['ada@example.com'] }),
   name: Type.String({ examples: ['Ada'] }),
@@ -73,7 +73,7 @@ export const RegisteredUser = named('RegisteredUser', {
 })
 export type RegisteredUser = Static<typeof RegisteredUser>
 
-export const Me = named('Me', {
+export const Me = object('Me', {
   id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   email: orNull(Type.String(), { description: 'Null for an API key.', examples: ['ada@example.com'] }),
   name: Type.String({ examples: ['Ada'] }),
@@ -88,7 +88,7 @@ export const Me = named('Me', {
 })
 export type Me = Static<typeof Me>
 
-export const Login = named('Login', {
+export const Login = object('Login', {
   access_token: Type.String({ examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
   refresh_token: Type.String({ examples: ['rt_…'] }),
   token_type: choice(['bearer']),
@@ -145,7 +145,7 @@ export const RenewTokenBody = closed('RenewTokenBody', {
   ),
 })
 
-export const DeviceToken = named('DeviceToken', {
+export const DeviceToken = object('DeviceToken', {
   device_id: Type.String({ examples: ['robot-7'] }),
   mqtt_token: Type.String({
     description: 'The MQTT password of the device.',
@@ -154,12 +154,12 @@ export const DeviceToken = named('DeviceToken', {
   expires_at: Instant,
 })
 
-export const RevokedDevice = named('RevokedDevice', 'Tokens that were issued before that time are void.', {
+export const RevokedDevice = object('RevokedDevice', 'Tokens that were issued before that time are void.', {
   device_id: Type.String({ examples: ['robot-7'] }),
   tokens_valid_from: Instant,
 })
 
-export const SocketTicket = named('SocketTicket', {
+export const SocketTicket = object('SocketTicket', {
   ticket: Type.String({ description: 'Opens one socket at `/ws?ticket=…`.', examples: ['q8b…'] }),
   expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
 })
@@ -174,7 +174,7 @@ export const DownloadTicketBody = closed('DownloadTicketBody', {
   }),
 })
 
-export const DownloadTicket = named('DownloadTicket', {
+export const DownloadTicket = object('DownloadTicket', {
   url: Type.String({
     description: 'Path and query with a ticket, good once.',
     examples: ['/api/v1/devices/export?format=csv&ticket=dl_…'],
@@ -182,7 +182,7 @@ export const DownloadTicket = named('DownloadTicket', {
   expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
 })
 
-export const JsonWebKeys = named('JsonWebKeys', {
+export const JsonWebKeys = object('JsonWebKeys', {
   keys: Type.Array(
     Type.Object(
       { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },

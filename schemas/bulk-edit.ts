@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { DEVICE_FILTERS, DeviceIdText, Group, Tags } from './device.ts'
-import { choice, closed, named, orNull } from './json-schema.ts'
+import { choice, closed, object, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES } from './vocabulary.ts'
 
 const DeviceEditFilter = Type.Object(DEVICE_FILTERS, {
@@ -44,19 +44,19 @@ export const BulkEditQuery = closed({
   dry_run: Type.Optional(Type.Boolean({ description: 'Tell what would change, and change nothing.' })),
 })
 
-const BulkEditRow = named('BulkEditRow', {
+const BulkEditRow = object('BulkEditRow', {
   device_id: Type.String({ examples: ['robot-7'] }),
   status: choice(['changed', 'unchanged', 'failed'], {
     description: 'Of a dry run: what it would be.',
   }),
-  error: Type.Optional(named('BulkEditError', { code: Type.String(), message: Type.String() })),
+  error: Type.Optional(object('BulkEditError', { code: Type.String(), message: Type.String() })),
 })
 export type BulkEditRow = Static<typeof BulkEditRow>
 
 const Count = Type.Integer({ minimum: 0 })
 const Counts = (description: string) => Type.Record(Type.String(), Count, { description })
 
-export const BulkEditResult = named(
+export const BulkEditResult = object(
   'BulkEditResult',
   'Devices are independent: some may be changed and others refused.',
   {

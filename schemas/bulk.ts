@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { RegisterDeviceBody, TokenExpiresAt } from './device.ts'
-import { choice, closed, named, orNull } from './json-schema.ts'
+import { choice, closed, object, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
@@ -65,7 +65,7 @@ const BulkRow = Type.Object(
     device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     status: choice(['created', 'updated', 'unchanged', 'valid', 'failed']),
     error: Type.Optional(
-      named('BulkRowError', {
+      object('BulkRowError', {
         code: Type.String(),
         message: Type.String(),
         errors: Type.Optional(Type.Array(FieldError)),
@@ -83,7 +83,7 @@ const BulkRow = Type.Object(
 )
 export type BulkRow = Static<typeof BulkRow>
 
-export const BulkResult = named(
+export const BulkResult = object(
   'BulkResult',
   'Rows are independent: some may be created and others refused.',
   {

@@ -4,7 +4,7 @@ import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
 import type { Json, JsonObject } from './json.ts'
-import { choice, closed, FreeObject, Instant, named, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, FreeObject, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { CURSOR_QUERY, NextCursor, PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
@@ -103,7 +103,7 @@ const Conflict = Type.Object(
   { description: 'A later answer that contradicts the final one.' },
 )
 
-export const CommandBody = named('Command', {
+export const CommandBody = object('Command', {
   command_id: Type.String({ examples: ['cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   device_id: Type.String({ examples: ['robot-7'] }),
   command: Type.String({ examples: ['move_to'] }),
@@ -148,7 +148,7 @@ export const FleetCommandQuery = closed({
   created_by: Text,
   broadcast_id: Text,
 })
-export const FleetCommandPage = named(
+export const FleetCommandPage = object(
   'FleetCommandPage',
   'Newest first. A page may hold fewer commands than asked for, even none: go on while there is a `next_cursor`.',
   { data: Type.Array(CommandBody), next_cursor: NextCursor },
@@ -171,7 +171,7 @@ const BROADCAST_FIELDS = {
     description: 'Null if it went to another target.',
     examples: ['warehouse/a'],
   }),
-  target: named('BroadcastTargetKept', {
+  target: object('BroadcastTargetKept', {
     type: choice(BROADCAST_TARGETS, { examples: ['group'] }),
     value: Type.Unknown({ description: 'Of named devices, the first 50.', examples: ['warehouse/a'] }),
   }),
@@ -193,7 +193,7 @@ const BROADCAST_FIELDS = {
   created_at: Instant,
   created_by: By,
 }
-const StatusCounts = named(
+const StatusCounts = object(
   'StatusCounts',
   Object.fromEntries(COMMAND_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })])),
 )
@@ -202,14 +202,14 @@ export const BroadcastSendQuery = closed({
     Type.Boolean({ description: 'Tell whom it would go to, and send nothing. The answer is 200.' }),
   ),
 })
-export const BroadcastBody = named('Broadcast', BROADCAST_FIELDS)
+export const BroadcastBody = object('Broadcast', BROADCAST_FIELDS)
 export const BroadcastListQuery = closed(PAGE_QUERY)
 export const BroadcastListPage = pageOf(
-  named('CountedBroadcast', { ...BROADCAST_FIELDS, counts: StatusCounts }),
+  object('CountedBroadcast', { ...BROADCAST_FIELDS, counts: StatusCounts }),
   'BroadcastPage',
 )
 export const BroadcastDevicesQuery = closed({ ...PAGE_QUERY, status: Statuses })
-export const BroadcastStateBody = named('BroadcastState', {
+export const BroadcastStateBody = object('BroadcastState', {
   ...BROADCAST_FIELDS,
   counts: StatusCounts,
   commands: CommandPage,

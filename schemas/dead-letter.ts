@@ -1,6 +1,6 @@
 // Bodies of /dead-letters: messages that could not be processed, with the reason.
 import { type Static, Type } from 'typebox'
-import { choice, closed, Instant, instantText, named } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 const Reason = Type.String({ maxLength: 64, examples: ['MALFORMED_STATUS'] })
@@ -9,7 +9,7 @@ export const DeadLetterQuery = closed({
   device_id: Type.Optional(Type.String()),
   reason: Type.Optional(Reason),
 })
-export const DeadLetterBody = named('DeadLetter', {
+export const DeadLetterBody = object('DeadLetter', {
   id: Type.String({ examples: ['12-4711-0'] }),
   device_id: Type.String({ examples: ['robot-7'] }),
   topic: Type.String({ examples: ['fleet/robot-7/status'] }),
@@ -33,10 +33,10 @@ export const DeadLetterParams = Type.Object({
   letter_id: Type.String({ maxLength: 64, examples: ['dl_12_4711_0'] }),
 })
 export const DeadLetterSummaryQuery = closed({ device_id: Type.Optional(Type.String()) })
-export const DeadLetterSummary = named('DeadLetterSummary', 'The most frequent reason first.', {
+export const DeadLetterSummary = object('DeadLetterSummary', 'The most frequent reason first.', {
   total: Type.Integer({ minimum: 0, examples: [3] }),
   data: Type.Array(
-    named('DeadLetterReason', {
+    object('DeadLetterReason', {
       reason: Reason,
       count: Type.Integer({ minimum: 1, examples: [3] }),
       devices: Type.Integer({ minimum: 1, examples: [2] }),
@@ -63,7 +63,7 @@ export type DeadLetterFilterBody = Static<typeof DeadLetterFilterBody>
 export const DeadLetterActionQuery = closed({
   dry_run: Type.Optional(Type.Boolean({ description: 'Only count.' })),
 })
-export const DeadLetterActionBody = named('DeadLetterAction', {
+export const DeadLetterActionBody = object('DeadLetterAction', {
   dry_run: Type.Boolean(),
   total: Type.Integer({ minimum: 0, description: 'Dead letters that fit.' }),
   done: Type.Integer({ minimum: 0, description: 'Replayed or discarded; of a dry run: that would be.' }),

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CanaryWish, StageWish } from './deployment-stage.ts'
-import { choice, closed, FreeObject, Instant, instantText, named, orNull, words } from './json-schema.ts'
+import { choice, closed, FreeObject, Instant, instantText, object, orNull, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { DEPLOYMENT_STATUSES, HELD_REASONS, JOB_STATUSES, RETRY_CAUSES } from './vocabulary.ts'
@@ -95,7 +95,7 @@ export type DeploymentWish = Static<typeof DeploymentWish>
 
 const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }))
 
-export const JobBody = named('FirmwareJob', {
+export const JobBody = object('FirmwareJob', {
   deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   device_id: Type.String({ examples: ['robot-7'] }),
   status: choice([...JOB_STATUSES, 'skipped']),
@@ -123,7 +123,7 @@ export const JobBody = named('FirmwareJob', {
 export type JobBody = Static<typeof JobBody>
 export const JobPage = pageOf(JobBody, 'FirmwareJobPage')
 
-export const DeploymentBody = named('Deployment', {
+export const DeploymentBody = object('Deployment', {
   deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   name: orNull(Type.String()),
   kind: choice(['install', 'rollback']),
@@ -240,7 +240,7 @@ export const MemberListQuery = closed({
   q: Type.Optional(Type.String({ maxLength: 64, description: 'A prefix of the device’s id.' })),
 })
 
-export const OtaDeviceBody = named('DeviceFirmware', {
+export const OtaDeviceBody = object('DeviceFirmware', {
   device_id: Type.String(),
   firmware_version: orNull(Type.String()),
   firmware_id: orNull(Type.String()),
@@ -254,7 +254,7 @@ export const RollbackWish = wish({
   version: maybe(Type.String({ minLength: 1, maxLength: 128 })),
   force: Type.Optional(Type.Boolean({ default: false })),
 })
-export const RollbackBody = named('Rollback', {
+export const RollbackBody = object('Rollback', {
   deployment_id: Type.String(),
   device_id: Type.String(),
   from_version: orNull(Type.String()),
@@ -266,7 +266,7 @@ export const VersionsQuery = closed({
   group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
 })
-export const VersionsBody = named('FirmwareVersions', {
+export const VersionsBody = object('FirmwareVersions', {
   data: Type.Array(
     Type.Object({
       type: Type.String(),

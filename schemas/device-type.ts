@@ -1,6 +1,6 @@
 // Bodies of /device-types.
 import { Type } from 'typebox'
-import { choice, named, orNull } from './json-schema.ts'
+import { choice, object, orNull } from './json-schema.ts'
 
 const text = orNull(Type.String())
 const number = orNull(Type.Number())
@@ -22,7 +22,7 @@ const EXAMPLE = {
   heartbeat_timeout_sec: 900,
 }
 
-const ParameterBody = named('CommandParameter', 'What the type’s file leaves out is left out.', {
+const ParameterBody = object('CommandParameter', 'What the type’s file leaves out is left out.', {
   name: Type.String(),
   type: choice(['integer', 'number', 'boolean', 'string', 'array', 'object']),
   required: Type.Boolean(),
@@ -65,4 +65,4 @@ const DeviceTypeBody = Type.Object(
   },
   { title: 'DeviceType', examples: [EXAMPLE] },
 )
-export const DeviceTypeList = named('DeviceTypeList', { data: Type.Array(DeviceTypeBody) })
+export const DeviceTypeList = object('DeviceTypeList', { data: Type.Array(DeviceTypeBody) })

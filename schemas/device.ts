@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, closed, FreeObject, IMMUTABLE, Instant, named, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, FreeObject, IMMUTABLE, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { DEVICE_STATUSES, JOB_STATUSES } from './vocabulary.ts'
 
@@ -137,7 +137,7 @@ const DEVICE_FIELDS = {
     description: 'Silence after which the device is offline: its own, its type’s or the service’s.',
     examples: [60],
   }),
-  connectivity: named('Connectivity', {
+  connectivity: object('Connectivity', {
     connected: Type.Boolean({ examples: [true] }),
     since: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
     reason: orNull(Type.String(), { examples: ['connect'] }),
@@ -154,7 +154,7 @@ const DEVICE_FIELDS = {
   }),
   last_seen_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
   last_telemetry_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
-  alerts: named('OpenAlerts', 'How many alerts of the device are open.', {
+  alerts: object('OpenAlerts', 'How many alerts of the device are open.', {
     critical: Type.Integer({ minimum: 0 }),
     warning: Type.Integer({ minimum: 0 }),
     info: Type.Integer({ minimum: 0 }),
@@ -163,7 +163,7 @@ const DEVICE_FIELDS = {
   updated_at: Instant,
   etag: Type.String({ examples: ['4-1k2j3h'] }),
 }
-export const DeviceBody = named('Device', DEVICE_FIELDS)
+export const DeviceBody = object('Device', DEVICE_FIELDS)
 export type DeviceBody = Static<typeof DeviceBody>
 
 /** The expiry of the token that a registration returns. */
@@ -173,7 +173,7 @@ export const TokenExpiresAt = Type.String({
   examples: ['2027-03-01T08:30:00.000Z'],
 })
 
-export const RegisteredDevice = named('RegisteredDevice', {
+export const RegisteredDevice = object('RegisteredDevice', {
   ...DEVICE_FIELDS,
   id: Type.String({ description: 'The same as `device_id`.', examples: ['robot-7'] }),
   access_token: Type.String({

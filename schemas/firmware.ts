@@ -1,7 +1,7 @@
 // Bodies of /ota/firmware.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, closed, IMMUTABLE, Instant, named, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, IMMUTABLE, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { FIRMWARE_STATUSES, SIGNATURE_ALGS } from './vocabulary.ts'
 
@@ -76,7 +76,7 @@ export const FirmwareParams = Type.Object({
   firmware_id: Type.String({ examples: ['fw_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
 
-export const FirmwareBody = named('Firmware', {
+export const FirmwareBody = object('Firmware', {
   firmware_id: FirmwareParams.properties.firmware_id,
   version: Type.String({ examples: ['2.1.0'] }),
   device_type: Type.String({ examples: ['mqtt_device'] }),
@@ -148,6 +148,6 @@ export const FirmwareListQuery = closed({
 })
 export const FirmwarePage = pageOf(FirmwareBody, 'FirmwarePage')
 
-export const OtaKeys = named('OtaKeys', 'The keys that sign manifests, as a JWK Set (RFC 7517).', {
+export const OtaKeys = object('OtaKeys', 'The keys that sign manifests, as a JWK Set (RFC 7517).', {
   keys: Type.Array(Type.Unsafe<object>({ type: 'object' })),
 })

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES, INTERVALS } from './vocabulary.ts'
 
 /** Properties of a device in addition to its status: bits of the column `flags`. */
@@ -52,7 +52,7 @@ const PlaceOrNull = (list: string) => ({
 })
 const Whole = Type.Integer({ minimum: 0 })
 
-const FleetColumns = named('FleetColumns', {
+const FleetColumns = object('FleetColumns', {
   device_id: Texts(
     'The columns are equally long, but for those that `names` leaves empty: a place in all of them is one device.',
     ['robot-7'],
@@ -86,7 +86,7 @@ const FleetColumns = named('FleetColumns', {
   }),
 })
 
-export const FleetIndex = named(
+export const FleetIndex = object(
   'FleetIndex',
   'One row per device that the caller may see, ordered by nothing.',
   {
@@ -125,14 +125,14 @@ export const FleetSummaryQuery = closed({
   ),
 })
 
-export const FleetSummary = named(
+export const FleetSummary = object(
   'FleetSummary',
   'Devices by key, most first. A device with several tags counts for each.',
   {
     at: Instant,
     total: Whole,
     data: Type.Array(
-      named('FleetCount', {
+      object('FleetCount', {
         key: orNull(Type.String(), {
           description: 'Null: devices without a group, a tag or a known firmware.',
           examples: ['online'],
@@ -159,7 +159,7 @@ export const FleetTrendQuery = closed({
   group: Type.Optional(Group),
 })
 
-export const FleetTrend = named(
+export const FleetTrend = object(
   'FleetTrend',
   'The last count of each bucket. The fleet is counted once a minute; a bucket without a count is left out.',
   {
@@ -167,7 +167,7 @@ export const FleetTrend = named(
     from: Instant,
     to: Instant,
     data: Type.Array(
-      named('FleetMoment', {
+      object('FleetMoment', {
         time: Instant,
         total: Whole,
         by_status: Type.Record(Type.String(), Whole, { examples: [{ online: 1 }] }),
@@ -199,7 +199,7 @@ export const LatestOfManyBody = Type.Object(
   },
 )
 
-export const LatestOfMany = named('LatestOfMany', {
+export const LatestOfMany = object('LatestOfMany', {
   at: Instant,
   device_id: Texts('Every column has a place per device.', ['robot-7']),
   values: Type.Record(Type.String(), Type.Array(Type.Unknown()), {

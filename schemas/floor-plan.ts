@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { closed, named } from './json-schema.ts'
+import { closed, object } from './json-schema.ts'
 
 /** Large enough for metres and degrees, and small enough for exact computation. */
 const FAR = 1e9
@@ -39,7 +39,7 @@ export const PutFloorPlanBody = closed('PutFloorPlanBody', PLACED)
 export type PutFloorPlanBody = Static<typeof PutFloorPlanBody>
 
 export const FLOOR_PLAN_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const
-export const FloorPlanBody = named('FloorPlan', {
+export const FloorPlanBody = object('FloorPlan', {
   media_type: Type.Enum(FLOOR_PLAN_TYPES, { description: 'As the first bytes of the picture say.' }),
   ...PLACED,
 })

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, closed, FreeObject, Instant, named, orNull, words } from './json-schema.ts'
+import { choice, closed, FreeObject, Instant, object, orNull, words } from './json-schema.ts'
 import { CURSOR_QUERY, NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
@@ -43,23 +43,23 @@ const LOG_FIELDS = {
   logger: orNull(Type.String(), { examples: ['drive'] }),
   fields: FreeObject,
 }
-export const LogBody = named('LogEntry', LOG_FIELDS)
+export const LogBody = object('LogEntry', LOG_FIELDS)
 const DeviceId = Type.String({ examples: ['robot-7'] })
 const FLEET_PAGE =
   'Newest first. A page may hold fewer entries than asked for, even none: go on while there is a `next_cursor`.'
-export const FleetLogPage = named('FleetLogPage', FLEET_PAGE, {
-  data: Type.Array(named('FleetLogEntry', { device_id: DeviceId, ...LOG_FIELDS })),
+export const FleetLogPage = object('FleetLogPage', FLEET_PAGE, {
+  data: Type.Array(object('FleetLogEntry', { device_id: DeviceId, ...LOG_FIELDS })),
   next_cursor: NextCursor,
 })
-export const LogPage = named('LogPage', 'Newest first.', {
+export const LogPage = object('LogPage', 'Newest first.', {
   device_id: Type.String({ examples: ['robot-7'] }),
   data: Type.Array(LogBody),
   next_cursor: NextCursor,
 })
 
 const EVENT_FIELDS = { timestamp: Instant, kind: choice(EVENT_KINDS), data: FreeObject }
-export const FleetEventPage = named('FleetEventPage', FLEET_PAGE, {
-  data: Type.Array(named('FleetTimelineEvent', { device_id: DeviceId, ...EVENT_FIELDS })),
+export const FleetEventPage = object('FleetEventPage', FLEET_PAGE, {
+  data: Type.Array(object('FleetTimelineEvent', { device_id: DeviceId, ...EVENT_FIELDS })),
   next_cursor: NextCursor,
 })
 export const EventBody = Type.Object(EVENT_FIELDS, {
@@ -73,7 +73,7 @@ export const EventBody = Type.Object(EVENT_FIELDS, {
     },
   ],
 })
-export const EventPage = named('EventPage', 'Newest first.', {
+export const EventPage = object('EventPage', 'Newest first.', {
   device_id: Type.String({ examples: ['robot-7'] }),
   data: Type.Array(EventBody),
   next_cursor: NextCursor,

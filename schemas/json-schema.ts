@@ -4,16 +4,22 @@ import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
 
 /** The title of an object, perhaps its description, and its fields. */
-type Named<Fields> = [title: string, fields: Fields] | [title: string, description: string, fields: Fields]
+type TitledFields<Fields> =
+  | [title: string, fields: Fields]
+  | [title: string, description: string, fields: Fields]
 
-export function named<Fields extends TProperties>(...[title, ...rest]: Named<Fields>): TObject<Fields> {
+export function object<Fields extends TProperties>(
+  ...[title, ...rest]: TitledFields<Fields>
+): TObject<Fields> {
   return rest.length === 1
     ? Type.Object(rest[0], { title })
     : Type.Object(rest[1], { title, description: rest[0] })
 }
 
 /** An object in which no other fields are allowed, such as a body or a query. */
-export function closed<Fields extends TProperties>(...parts: [Fields] | Named<Fields>): TObject<Fields> {
+export function closed<Fields extends TProperties>(
+  ...parts: [Fields] | TitledFields<Fields>
+): TObject<Fields> {
   const only = { additionalProperties: false }
   if (parts.length === 1) return Type.Object(parts[0], only)
   if (parts.length === 2) return Type.Object(parts[1], { title: parts[0], ...only })

@@ -2,7 +2,7 @@
 // message is read, and is more lenient.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, FreeObject, Instant, named, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, object, orNull } from './json-schema.ts'
 import { ProvisionedDevice } from './provisioning.ts'
 import {
   type CLOUD_ONLY_SUFFIXES,
@@ -50,7 +50,7 @@ const NamedTelemetry = Type.Unsafe<object>({
   title: 'NamedTelemetryMessage',
   anyOf: [Report, Reports, { type: ['number', 'string', 'boolean'], examples: [21.5] }],
 })
-const StatusMessage = named('StatusMessage', {
+const StatusMessage = object('StatusMessage', {
   status: choice(['online', 'offline'], { examples: ['online'] }),
   session_id: Type.Optional(text('5f0c', 'Another one after each connect.')),
   reason: Type.Optional(text('connect')),
@@ -58,7 +58,7 @@ const StatusMessage = named('StatusMessage', {
   firmware_sha256: Type.Optional(text('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08')),
   boot_id: Type.Optional(text('b-19', 'Another one after each restart.')),
 })
-const LogMessage = named('LogMessage', {
+const LogMessage = object('LogMessage', {
   level: choice(LOG_LEVELS, { examples: ['warn'] }),
   message: text('the wheel slips'),
   logger: Type.Optional(text('drive')),
@@ -74,7 +74,7 @@ const ReportedMessage = Type.Unsafe<object>({
     { state: { report_interval_sec: 5 }, version: 7, client_token: 'report-17' },
   ],
 })
-const AckMessage = named('AckMessage', {
+const AckMessage = object('AckMessage', {
   request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'),
   status: choice(['acked', 'accepted', 'in_progress', 'completed', 'failed', 'rejected'], {
     examples: ['completed'],
@@ -84,7 +84,7 @@ const AckMessage = named('AckMessage', {
   error: Type.Optional(Failure),
   executed_at: Type.Optional(Time),
 })
-const OtaStatusMessage = named('OtaStatusMessage', {
+const OtaStatusMessage = object('OtaStatusMessage', {
   deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
   attempt: Type.Optional(Type.Integer({ minimum: 1, examples: [1] })),
   status: choice(
@@ -102,10 +102,10 @@ const OtaStatusMessage = named('OtaStatusMessage', {
   retry_after_sec: Type.Optional(Type.Number({ minimum: 0, examples: [600] })),
 })
 
-const ShadowGetMessage = named('ShadowGetMessage', 'An empty payload does, too.', {
+const ShadowGetMessage = object('ShadowGetMessage', 'An empty payload does, too.', {
   client_token: Type.Optional(ClientToken),
 })
-const TokenRequest = named('TokenRequest', 'An empty payload asks for as long a lifetime as may be.', {
+const TokenRequest = object('TokenRequest', 'An empty payload asks for as long a lifetime as may be.', {
   ttl_sec: Type.Optional(
     Type.Integer({
       minimum: BODY_LIMITS.deviceTokenSecMin,
@@ -159,7 +159,7 @@ export const UPLINK_MESSAGES: Readonly<Record<UplinkKind, readonly DeviceMessage
   ],
 }
 
-const CommandMessage = named('CommandMessage', {
+const CommandMessage = object('CommandMessage', {
   request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y', 'The same when the command is delivered twice.'),
   command: text('dock'),
   data: FreeObject,
@@ -168,13 +168,13 @@ const CommandMessage = named('CommandMessage', {
   priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
   issued_at: Instant,
 })
-const DesiredMessage = named('DesiredMessage', '`state` is all that differs from the reported state.', {
+const DesiredMessage = object('DesiredMessage', '`state` is all that differs from the reported state.', {
   version: Version,
   state: FreeObject,
   metadata: Type.Optional(FreeObject),
   timestamp: Instant,
 })
-const OtaMessage = named('OtaMessage', {
+const OtaMessage = object('OtaMessage', {
   deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
   request_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
   attempt: Type.Integer({ minimum: 1, examples: [1] }),
@@ -198,12 +198,12 @@ const OtaMessage = named('OtaMessage', {
   expires_at: Instant,
   issued_at: Instant,
 })
-const AcceptedMessage = named('ReportAccepted', {
+const AcceptedMessage = object('ReportAccepted', {
   version: Version,
   timestamp: Instant,
   client_token: Type.Optional(ClientToken),
 })
-const RejectedMessage = named('ReportRejected', {
+const RejectedMessage = object('ReportRejected', {
   code: text('DEVICE_SHADOW_CONFLICT'),
   status: Type.Integer({ examples: [409] }),
   title: text('Shadow version conflict'),
@@ -211,7 +211,7 @@ const RejectedMessage = named('ReportRejected', {
   timestamp: Instant,
   client_token: Type.Optional(ClientToken),
 })
-const ShadowMessage = named('ShadowMessage', {
+const ShadowMessage = object('ShadowMessage', {
   device_id: text('robot-7'),
   version: Version,
   desired: FreeObject,
@@ -237,12 +237,12 @@ export const CLOUD_MESSAGES: Readonly<Record<CloudOnly, DeviceMessage>> = {
   ota: up('ota', 'ota', { summary: 'Firmware to install, or to leave alone', payload: OtaMessage }),
 }
 
-const TokenMessage = named('TokenMessage', {
+const TokenMessage = object('TokenMessage', {
   mqtt_token: text('eyJhbGciOiJIUzI1NiJ9…'),
   expires_at: Instant,
   client_token: Type.Optional(ClientToken),
 })
-const ErrorMessage = named('ErrorMessage', {
+const ErrorMessage = object('ErrorMessage', {
   code: text('UNKNOWN_TOPIC', 'The reason of the dead letter, or `TOKEN_EXPIRES`.'),
   detail: text('nothing takes messages on telemtry; did you mean telemetry?'),
   topic: text('fleet/robot-7/telemtry'),
@@ -250,15 +250,15 @@ const ErrorMessage = named('ErrorMessage', {
   timestamp: Instant,
 })
 
-const ProvisionRequest = named('ProvisionRequest', 'An empty payload does as well.', {
+const ProvisionRequest = object('ProvisionRequest', 'An empty payload does as well.', {
   name: Type.Optional(text('Picker 7')),
   client_token: Type.Optional(ClientToken),
 })
-const ProvisionAccepted = named('ProvisionAccepted', {
+const ProvisionAccepted = object('ProvisionAccepted', {
   ...ProvisionedDevice.properties,
   client_token: Type.Optional(ClientToken),
 })
-const ProvisionRejected = named('ProvisionRejected', {
+const ProvisionRejected = object('ProvisionRejected', {
   code: text('PROVISIONING_PENDING'),
   status: Type.Integer({ examples: [409] }),
   detail: text('The device waits for approval'),

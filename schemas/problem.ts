@@ -1,9 +1,9 @@
 // A refusal as RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
 import { type Static, Type } from 'typebox'
-import { choice, named, orNull } from './json-schema.ts'
+import { choice, object, orNull } from './json-schema.ts'
 import { CONDITION_CODES, problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
 
-export const FieldError = named('FieldError', {
+export const FieldError = object('FieldError', {
   path: Type.String({ description: 'JSON pointer to the field.' }),
   in: Type.Optional(choice(['body', 'query', 'path'])),
   code: Type.String({ examples: ['OUT_OF_RANGE'] }),
@@ -11,7 +11,7 @@ export const FieldError = named('FieldError', {
 })
 export type FieldError = Static<typeof FieldError>
 
-export const Problem = named(
+export const Problem = object(
   'Problem',
   'RFC 9457 problem details. `code` is stable and decides which further members there are.',
   {
@@ -44,7 +44,7 @@ export const ProblemKind = Type.Object(
   },
 )
 export type ProblemKind = Static<typeof ProblemKind>
-export const ProblemKinds = named('ProblemKinds', { data: Type.Array(ProblemKind) })
+export const ProblemKinds = object('ProblemKinds', { data: Type.Array(ProblemKind) })
 export const ProblemParams = Type.Object({
   code: Type.String({ description: 'The code in kebab case, as in `type`.', examples: ['not-found'] }),
 })

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { DeviceToken, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group, NewDeviceId, RegisterDeviceBody } from './device.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 export const ProvisioningKeyParams = Type.Object({
@@ -76,10 +76,10 @@ const KEY_FIELDS = {
   created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   expires_at: Instant,
 }
-export const ProvisioningKeyBody = named('ProvisioningKey', KEY_FIELDS)
+export const ProvisioningKeyBody = object('ProvisioningKey', KEY_FIELDS)
 export type ProvisioningKeyBody = Static<typeof ProvisioningKeyBody>
 
-export const NewProvisioningKey = named('NewProvisioningKey', {
+export const NewProvisioningKey = object('NewProvisioningKey', {
   ...KEY_FIELDS,
   key: Type.String({
     description: 'What the devices are given. It is shown in this answer only.',
@@ -87,7 +87,7 @@ export const NewProvisioningKey = named('NewProvisioningKey', {
   }),
 })
 
-export const ProvisioningClaimBody = named('ProvisioningClaim', {
+export const ProvisioningClaimBody = object('ProvisioningClaim', {
   device_id: Type.String({ examples: ['robot-7'] }),
   status: choice(['pending', 'approved'], {
     description:
@@ -99,7 +99,7 @@ export const ProvisioningClaimBody = named('ProvisioningClaim', {
 })
 export type ProvisioningClaimBody = Static<typeof ProvisioningClaimBody>
 
-export const ProvisioningKeyDetail = named('ProvisioningKeyDetail', {
+export const ProvisioningKeyDetail = object('ProvisioningKeyDetail', {
   ...KEY_FIELDS,
   waiting: Type.Array(ProvisioningClaimBody, {
     description: 'Devices that have a place and are not registered yet, the longest waiting first.',
@@ -120,7 +120,7 @@ export const ProvisionBody = closed('ProvisionBody', 'Without a name the device 
   name: Type.Optional(RegisterDeviceBody.properties.name),
 })
 
-export const ProvisionedDevice = named('ProvisionedDevice', {
+export const ProvisionedDevice = object('ProvisionedDevice', {
   ...DeviceToken.properties,
   type: DeviceType,
   group: orNull(Group, { examples: ['warehouse/a'] }),

@@ -1,6 +1,6 @@
 // Bodies of /telemetry/repair: lost rows of ClickHouse, restored from the log.
 import { type Static, Type } from 'typebox'
-import { choice, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, object, orNull } from './json-schema.ts'
 
 export const NewRepairBody = Type.Object(
   {
@@ -14,7 +14,7 @@ export const NewRepairBody = Type.Object(
   },
 )
 
-export const RepairBody = named('Repair', {
+export const RepairBody = object('Repair', {
   id: Type.String(),
   status: choice(['running', 'done', 'failed']),
   from: orNull(Instant, { description: 'Null means the beginning of the log.' }),

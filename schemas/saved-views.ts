@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { closed, Instant, named } from './json-schema.ts'
+import { closed, Instant, object } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 const WISH = {
@@ -35,7 +35,7 @@ export const EditViewBody = Type.Partial(Type.Object(WISH), {
   minProperties: 1,
 })
 
-export const ViewBody = named('View', {
+export const ViewBody = object('View', {
   view_id: Type.String({ examples: ['vw_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   ...WISH,
   owner: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),

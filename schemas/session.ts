@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Me } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, closed, Instant, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, object, orNull } from './json-schema.ts'
 import { LOGIN_KINDS } from './vocabulary.ts'
 
 export const BrowserSessionBody = Type.Object(
@@ -45,7 +45,7 @@ export const RefreshSessionBody = Type.Object(
   { title: 'RefreshSessionBody', additionalProperties: false, examples: [{}] },
 )
 
-export const BrowserSession = named(
+export const BrowserSession = object(
   'BrowserSession',
   'The refresh token is in a cookie that scripts cannot read.',
   {
@@ -57,7 +57,7 @@ export const BrowserSession = named(
 )
 export type BrowserSession = Static<typeof BrowserSession>
 
-export const UserSession = named('UserSession', {
+export const UserSession = object('UserSession', {
   id: Type.String({ examples: ['fam_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   session_id: Type.String({
     description: 'The same as `id`.',
@@ -76,7 +76,7 @@ export const UserSession = named('UserSession', {
 })
 export type UserSession = Static<typeof UserSession>
 
-export const UserSessions = named('UserSessions', {
+export const UserSessions = object('UserSessions', {
   data: Type.Array(UserSession, { description: 'The one used last comes first.' }),
 })
 

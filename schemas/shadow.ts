@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const
@@ -27,7 +27,7 @@ const State = Type.Unsafe<JsonObject>({
   examples: [{ report_interval_sec: 5 }],
 })
 
-export const ShadowBody = named(
+export const ShadowBody = object(
   'Shadow',
   '`delta` is the part of the desired state that is missing in the reported state or differs there.',
   {
@@ -79,7 +79,7 @@ export const RevertBody = closed('ShadowRevert', {
   }),
 })
 
-export const DeltaBody = named('ShadowDelta', {
+export const DeltaBody = object('ShadowDelta', {
   device_id: Type.String({ examples: ['robot-7'] }),
   version: Version,
   delta: State,
@@ -93,7 +93,7 @@ export const ShadowHistoryQuery = closed({
   to: Type.Optional(instantText('exclusive')),
 })
 
-export const ShadowEntry = named('ShadowHistoryEntry', {
+export const ShadowEntry = object('ShadowHistoryEntry', {
   version: Type.Integer({ minimum: 1, examples: [7] }),
   timestamp: Instant,
   section: choice(SECTIONS),

@@ -1,14 +1,14 @@
 // The body of /system: the state of the service and of its nodes.
 import { type Static, Type } from 'typebox'
 import { Dependencies } from './health.ts'
-import { Instant, named, orNull } from './json-schema.ts'
+import { Instant, object, orNull } from './json-schema.ts'
 
 const Whole = (description: string, example = 0) =>
   Type.Integer({ minimum: 0, description, examples: [example] })
 const Rate = (description: string) => Type.Number({ minimum: 0, description, examples: [1200.5] })
 const NODE = 'local'
 
-const SystemNode = named('SystemNode', {
+const SystemNode = object('SystemNode', {
   node: Type.String({
     description: 'Its address among the nodes; `local` if it is the only one.',
     examples: [NODE],
@@ -27,7 +27,7 @@ const SystemNode = named('SystemNode', {
   }),
 })
 
-const SystemPartition = named('SystemPartition', {
+const SystemPartition = object('SystemPartition', {
   id: Whole('Its number.', 7),
   owner: orNull(
     Type.String({ description: 'The `node` that works on it. Null while none does.', examples: [NODE] }),
@@ -39,7 +39,7 @@ const SystemPartition = named('SystemPartition', {
   ),
 })
 
-export const SystemBody = named('System', {
+export const SystemBody = object('System', {
   at: Instant,
   version: Type.String({ description: 'Of the node that answered.', examples: ['1.0.0'] }),
   nodes: Type.Array(SystemNode, {

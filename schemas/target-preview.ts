@@ -1,6 +1,6 @@
 // The answer to a dry run of an action on many devices: which ones it would reach, and which it would skip.
 import { type Static, Type } from 'typebox'
-import { choice, named, orNull } from './json-schema.ts'
+import { choice, object, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES } from './vocabulary.ts'
 
 const PREVIEW_SAMPLE_MAX = 50
@@ -12,7 +12,7 @@ export const PREVIEW_LIMITS = { sampleMax: PREVIEW_SAMPLE_MAX, skippedMax: PREVI
 const Counts = (description: string, example: object) =>
   Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description, examples: [example] })
 
-export const TargetPreview = named('TargetPreview', {
+export const TargetPreview = object('TargetPreview', {
   total: Type.Integer({
     minimum: 0,
     description: 'Devices that are meant. Send it as `expected_total` to be refused if it changes.',

@@ -2,14 +2,14 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, closed, Instant, instantText, named, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_FIELDS, PAGE_QUERY } from './page.ts'
 import { AGGREGATES, EXPORT_FORMATS, FILLS, INTERVALS } from './vocabulary.ts'
 
 const DeviceName = Type.String({ examples: ['robot-7'] })
 const MetricName = Type.String({ examples: ['battery.percent'] })
 
-export const SnapshotBody = named('Snapshot', 'The newest value of each field by event time.', {
+export const SnapshotBody = object('Snapshot', 'The newest value of each field by event time.', {
   device_id: DeviceName,
   timestamp: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   data: Type.Unsafe<JsonObject>({
@@ -20,7 +20,7 @@ export const SnapshotBody = named('Snapshot', 'The newest value of each field by
 
 export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
 
-const MetricBody = named('Metric', {
+const MetricBody = object('Metric', {
   metric: MetricName,
   type: orNull(choice(METRIC_TYPES, { description: 'Type of the last value.' })),
   value: Type.Unknown({ description: 'The last value, null if the device cleared it.', examples: [81.5] }),
@@ -28,7 +28,7 @@ const MetricBody = named('Metric', {
   unit: orNull(Type.String(), { description: 'Unit from the device type.', examples: ['%'] }),
   range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }), { examples: [[0, 100]] }),
 })
-export const MetricList = named('MetricList', 'Every metric that the device has reported, sorted by name.', {
+export const MetricList = object('MetricList', 'Every metric that the device has reported, sorted by name.', {
   device_id: DeviceName,
   data: Type.Array(MetricBody),
 })
@@ -148,13 +148,13 @@ const BucketBody = Type.Object(
 const Buckets = Type.Array(BucketBody)
 const Interval = choice(INTERVALS, { examples: ['1m'] })
 
-const History = named('History', 'Buckets of one metric in [from, to), ascending, aligned to `tz` or UTC.', {
+const History = object('History', 'Buckets of one metric in [from, to), ascending, aligned to `tz` or UTC.', {
   device_id: DeviceName,
   metric: MetricName,
   interval: Interval,
   data: Buckets,
 })
-const SeriesHistory = named(
+const SeriesHistory = object(
   'SeriesHistory',
   'Buckets of several metrics. Also returned if a list or a prefix was asked for.',
   {
@@ -165,12 +165,12 @@ const SeriesHistory = named(
     series: Type.Array(Type.Object({ metric: MetricName, data: Buckets })),
   },
 )
-const RawHistory = named('RawHistory', 'Points of one metric as they were reported, ascending.', {
+const RawHistory = object('RawHistory', 'Points of one metric as they were reported, ascending.', {
   device_id: DeviceName,
   metric: MetricName,
   interval: choice(['raw']),
   data: Type.Array(
-    named('Point', {
+    object('Point', {
       time: Instant,
       value: Type.Union([Type.Number(), Type.String()], { examples: [81.5] }),
     }),
@@ -180,7 +180,7 @@ const RawHistory = named('RawHistory', 'Points of one metric as they were report
 export const AnyHistory = Type.Union([History, SeriesHistory, RawHistory])
 
 const FLEET = { metric: MetricName, interval: Interval, from: Instant, to: Instant }
-const FleetPage = named('FleetTelemetryPage', 'A page of devices, sorted by id, each with its buckets.', {
+const FleetPage = object('FleetTelemetryPage', 'A page of devices, sorted by id, each with its buckets.', {
   ...FLEET,
   data: Type.Array(Type.Object({ device_id: DeviceName, data: Buckets })),
   ...PAGE_FIELDS,
@@ -190,20 +190,20 @@ const Devices = Type.Integer({
   description: 'Number of devices whose points are combined.',
   examples: [12],
 })
-const FleetGroup = named('GroupTelemetry', 'Buckets over the points of all devices in the group.', {
+const FleetGroup = object('GroupTelemetry', 'Buckets over the points of all devices in the group.', {
   ...FLEET,
   group: orNull(Type.String(), { examples: ['warehouse/a'] }),
   devices: Devices,
   data: Buckets,
 })
 const { metric: _, ...FLEET_OF_SEVERAL } = FLEET
-const MetricSeries = Type.Array(named('MetricSeries', { metric: MetricName, data: Buckets }))
-const FleetSeriesPage = named('FleetSeriesPage', 'A page of devices with several metrics each.', {
+const MetricSeries = Type.Array(object('MetricSeries', { metric: MetricName, data: Buckets }))
+const FleetSeriesPage = object('FleetSeriesPage', 'A page of devices with several metrics each.', {
   ...FLEET_OF_SEVERAL,
   data: Type.Array(Type.Object({ device_id: DeviceName, series: MetricSeries })),
   ...PAGE_FIELDS,
 })
-const FleetGroupSeries = named(
+const FleetGroupSeries = object(
   'GroupSeries',
   'Buckets of several metrics over the points of all devices in the group.',
   {

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Email, Password, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, closed, Instant, named, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ROLES } from './vocabulary.ts'
 
@@ -19,7 +19,7 @@ export const UserParams = Type.Object({
   user_id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
 
-export const UserBody = named('User', {
+export const UserBody = object('User', {
   id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   email: Type.String({ examples: ['ada@example.com'] }),
   name: Type.String({ examples: ['Ada'] }),

@@ -8,7 +8,7 @@ import { CommandBody } from '../../schemas/command.ts'
 import { DeadLetterBody } from '../../schemas/dead-letter.ts'
 import { DeviceBody } from '../../schemas/device.ts'
 import { EventBody, LogBody } from '../../schemas/history.ts'
-import { choice, FreeObject, Instant, named, orNull } from '../../schemas/json-schema.ts'
+import { choice, FreeObject, Instant, object, orNull } from '../../schemas/json-schema.ts'
 import { Problem } from '../../schemas/problem.ts'
 import { ShadowEntry } from '../../schemas/shadow.ts'
 import { HELD_REASONS, JOB_STATUSES, ROLES } from '../../schemas/vocabulary.ts'
@@ -26,7 +26,7 @@ const Report = Type.Object(
     examples: [{ timestamp: '2026-03-01T08:30:00.000Z', data: { temperature: 21.5 } }],
   },
 )
-const JobEvent = named('FirmwareJobEvent', {
+const JobEvent = object('FirmwareJobEvent', {
   deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   device_id: Type.String({ examples: ['robot-7'] }),
   status: choice(JOB_STATUSES, { examples: ['downloading'] }),
