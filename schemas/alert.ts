@@ -242,7 +242,7 @@ const Matchers = Type.Object(
   },
 )
 const SilenceComment = Type.String({ minLength: 1, maxLength: 2_000, examples: ['rewiring hall 2'] })
-export const SilenceWish = closed('SilenceRequest', {
+export const SilenceRequestBody = closed('SilenceRequest', {
   matchers: Matchers,
   starts_at: Type.Optional(instantText('default: now')),
   ends_at: instantText('at most a year after starts_at', '2026-03-01T18:00:00Z'),
@@ -251,7 +251,7 @@ export const SilenceWish = closed('SilenceRequest', {
   ),
   comment: SilenceComment,
 })
-export type SilenceWish = Static<typeof SilenceWish>
+export type SilenceRequestBody = Static<typeof SilenceRequestBody>
 export const EditSilence = Type.Object(
   {
     matchers: Type.Optional(Matchers),

@@ -46,7 +46,7 @@ const BroadcastTarget = closed('BroadcastTarget', {
   }),
 })
 export type BroadcastTargetBody = Static<typeof BroadcastTarget>
-export const BroadcastWishBody = Type.Object(
+export const BroadcastRequestBody = Type.Object(
   {
     group: Type.Optional(Group),
     target: Type.Optional(BroadcastTarget),
@@ -61,7 +61,7 @@ export const BroadcastWishBody = Type.Object(
     examples: [{ group: 'warehouse/a', command: 'stop', priority: 'critical' }],
   },
 )
-export type BroadcastWishBody = Static<typeof BroadcastWishBody>
+export type BroadcastRequestBody = Static<typeof BroadcastRequestBody>
 
 export const WaitQuery = closed({
   wait: Type.Optional(

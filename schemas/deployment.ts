@@ -1,7 +1,7 @@
 // Bodies of deployments and of the jobs of their devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { CanaryWish, StageWish } from './deployment-stage.ts'
+import { CanaryRequestBody, StageRequestBody } from './deployment-stage.ts'
 import { choice, closed, FreeObject, Instant, instantText, object, orNull, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
@@ -14,84 +14,78 @@ const DEVICE_ID = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 
 const whole = (minimum: number, maximum: number, more: object = {}) =>
   Type.Integer({ minimum, maximum, ...more })
-/** An object in a request. It is closed, so that a misspelt field is refused instead of ignored. */
-const wish = <P extends Parameters<typeof Type.Object>[0]>(fields: P, more: object = {}) =>
-  Type.Object(fields, { additionalProperties: false, ...more })
 const maybe = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
 
-const WindowWish = wish({
+const WindowRequestBody = closed({
   days: Type.Optional(Type.Array(choice(DAYS), { maxItems: 7 })),
   start: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', examples: ['22:00'] }),
   duration_min: whole(1, 1_440),
   tz: Type.Optional(Type.String({ maxLength: 64, default: 'UTC', examples: ['Europe/Berlin'] })),
 })
 
-const Target = wish({
+const Target = closed({
   type: choice(TARGET_TYPES, { examples: ['group'] }),
   value: Type.Optional(Type.Unknown({ description: 'Left out for `all`.', examples: ['warehouse/a'] })),
 })
 
-export const DeploymentWish = wish(
-  {
-    firmware_version: maybe(Type.String({ minLength: 1, maxLength: 128, examples: ['2.1.0'] })),
-    device_type: maybe(Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] })),
-    firmware_id: maybe(Type.String({ minLength: 1, maxLength: 64 })),
-    name: maybe(Type.String({ maxLength: 128 })),
-    target: Target,
-    strategy: Type.Optional(choice(STRATEGIES, { default: 'rolling' })),
-    max_concurrent: Type.Optional(whole(1, 1_000)),
-    rate_per_minute: maybe(whole(1, 100_000)),
-    ramp: maybe(
-      wish({
-        start: Type.Optional(whole(1, 1_000, { default: 1 })),
-        factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10, default: 2 })),
-      }),
-    ),
-    rollback_on_failure: Type.Optional(Type.Boolean({ default: true })),
-    rollback_scope: Type.Optional(choice(['failed', 'deployment'], { default: 'failed' })),
-    canary: maybe(CanaryWish),
-    abort: Type.Optional(
-      wish({
-        min_finished: Type.Optional(whole(1, 250_000, { default: 5 })),
-        failure_percent: Type.Optional(Type.Number({ minimum: 1, maximum: 100, default: 20 })),
-        failure_count: maybe(whole(1, 250_000)),
-      }),
-    ),
-    timeouts: Type.Optional(
-      wish({
-        download_sec: Type.Optional(whole(1, 604_800, { default: 1_800 })),
-        install_sec: Type.Optional(whole(1, 604_800, { default: 900 })),
-        reboot_sec: Type.Optional(whole(1, 604_800, { default: 600 })),
-        confirm_sec: Type.Optional(whole(1, 604_800, { default: 300 })),
-      }),
-    ),
-    retry: Type.Optional(
-      wish({
-        max: Type.Optional(whole(0, 10, { default: 2 })),
-        backoff_sec: Type.Optional(Type.Array(whole(0, 86_400), { minItems: 1, maxItems: 10 })),
-        on: Type.Optional(Type.Array(choice(RETRY_CAUSES), { maxItems: RETRY_CAUSES.length })),
-      }),
-    ),
-    proof: Type.Optional(choice(['reconnect', 'report'], { default: 'reconnect' })),
-    stable_sec: Type.Optional(whole(0, 86_400)),
-    offline_ttl_sec: Type.Optional(whole(1, 7_776_000, { default: 604_800 })),
-    start_at: maybe(instantText('nothing is sent before')),
-    stages: maybe(Type.Array(StageWish, { minItems: 1, maxItems: 20 })),
-    preconditions: Type.Optional(
-      Type.Unknown({
-        description:
-          'A condition as in alert rules, of `threshold`, `state`, `all`, `any` and `not`: a device begins only while it is true, and is held with `precondition` otherwise.',
-        examples: [{ kind: 'threshold', metric: 'battery.level', op: '>=', value: 40 }],
-      }),
-    ),
-    expected_total: ExpectedTotal,
-    windows: Type.Optional(Type.Array(WindowWish, { maxItems: 14 })),
-    force: Type.Optional(Type.Boolean({ default: false })),
-    supersede: Type.Optional(Type.Boolean({ default: false })),
-  },
-  { title: 'DeploymentWish' },
-)
-export type DeploymentWish = Static<typeof DeploymentWish>
+export const DeploymentRequestBody = closed('DeploymentWish', {
+  firmware_version: maybe(Type.String({ minLength: 1, maxLength: 128, examples: ['2.1.0'] })),
+  device_type: maybe(Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] })),
+  firmware_id: maybe(Type.String({ minLength: 1, maxLength: 64 })),
+  name: maybe(Type.String({ maxLength: 128 })),
+  target: Target,
+  strategy: Type.Optional(choice(STRATEGIES, { default: 'rolling' })),
+  max_concurrent: Type.Optional(whole(1, 1_000)),
+  rate_per_minute: maybe(whole(1, 100_000)),
+  ramp: maybe(
+    closed({
+      start: Type.Optional(whole(1, 1_000, { default: 1 })),
+      factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10, default: 2 })),
+    }),
+  ),
+  rollback_on_failure: Type.Optional(Type.Boolean({ default: true })),
+  rollback_scope: Type.Optional(choice(['failed', 'deployment'], { default: 'failed' })),
+  canary: maybe(CanaryRequestBody),
+  abort: Type.Optional(
+    closed({
+      min_finished: Type.Optional(whole(1, 250_000, { default: 5 })),
+      failure_percent: Type.Optional(Type.Number({ minimum: 1, maximum: 100, default: 20 })),
+      failure_count: maybe(whole(1, 250_000)),
+    }),
+  ),
+  timeouts: Type.Optional(
+    closed({
+      download_sec: Type.Optional(whole(1, 604_800, { default: 1_800 })),
+      install_sec: Type.Optional(whole(1, 604_800, { default: 900 })),
+      reboot_sec: Type.Optional(whole(1, 604_800, { default: 600 })),
+      confirm_sec: Type.Optional(whole(1, 604_800, { default: 300 })),
+    }),
+  ),
+  retry: Type.Optional(
+    closed({
+      max: Type.Optional(whole(0, 10, { default: 2 })),
+      backoff_sec: Type.Optional(Type.Array(whole(0, 86_400), { minItems: 1, maxItems: 10 })),
+      on: Type.Optional(Type.Array(choice(RETRY_CAUSES), { maxItems: RETRY_CAUSES.length })),
+    }),
+  ),
+  proof: Type.Optional(choice(['reconnect', 'report'], { default: 'reconnect' })),
+  stable_sec: Type.Optional(whole(0, 86_400)),
+  offline_ttl_sec: Type.Optional(whole(1, 7_776_000, { default: 604_800 })),
+  start_at: maybe(instantText('nothing is sent before')),
+  stages: maybe(Type.Array(StageRequestBody, { minItems: 1, maxItems: 20 })),
+  preconditions: Type.Optional(
+    Type.Unknown({
+      description:
+        'A condition as in alert rules, of `threshold`, `state`, `all`, `any` and `not`: a device begins only while it is true, and is held with `precondition` otherwise.',
+      examples: [{ kind: 'threshold', metric: 'battery.level', op: '>=', value: 40 }],
+    }),
+  ),
+  expected_total: ExpectedTotal,
+  windows: Type.Optional(Type.Array(WindowRequestBody, { maxItems: 14 })),
+  force: Type.Optional(Type.Boolean({ default: false })),
+  supersede: Type.Optional(Type.Boolean({ default: false })),
+})
+export type DeploymentRequestBody = Static<typeof DeploymentRequestBody>
 
 const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }))
 
@@ -250,7 +244,7 @@ export const OtaDeviceBody = object('DeviceFirmware', {
   jobs: Type.Array(JobBody, { description: 'Open and waiting ones first, then the last 16.' }),
 })
 
-export const RollbackWish = wish({
+export const RollbackRequestBody = closed({
   version: maybe(Type.String({ minLength: 1, maxLength: 128 })),
   force: Type.Optional(Type.Boolean({ default: false })),
 })

@@ -18,7 +18,7 @@ import { TextValue } from '../../parts/text-value.tsx'
 import { words } from '../../words/words.ts'
 import { ChartList } from './chart-list.tsx'
 import { ChartOptions } from './chart-options.tsx'
-import { columnsOf, type FleetWish, fleetLines, linesWithBefore } from './fleet-lines.ts'
+import { columnsOf, type FleetRequest, fleetLines, linesWithBefore } from './fleet-lines.ts'
 import { MetricPicker } from './metric-picker.tsx'
 import { aggregateValue, marksValue, metricValue, useChartQuery } from './telemetry-values.ts'
 import { useMarkers } from './use-markers.ts'
@@ -59,12 +59,12 @@ export default function Explore() {
   const names = metricValue.value.slice(0, LIMITS.chartSeriesMax).filter((metric) => !metric.endsWith('*'))
   const shown = aggregateValue.value
   const of = { metrics: names, devices, group, by: byValue.value, shown }
-  const wish: FleetWish = { ...of, ...chartQuery.whole, interval: chartQuery.interval }
+  const request: FleetRequest = { ...of, ...chartQuery.whole, interval: chartQuery.interval }
   const compare = compareValue.value
   const shape = JSON.stringify({ ...of, compare, interval: chartQuery.interval })
   const ask = compare === '' ? fleetLines : linesWithBefore
-  const found = useNewestAnswer(`${compare} ${JSON.stringify(wish)}`, { shape, revision }, (signal) =>
-    ask(wish, signal),
+  const found = useNewestAnswer(`${compare} ${JSON.stringify(request)}`, { shape, revision }, (signal) =>
+    ask(request, signal),
   )
   const { data } = found
   const unitOf = (name: string) => known.metrics.find(({ metric }) => metric === name)?.unit ?? undefined

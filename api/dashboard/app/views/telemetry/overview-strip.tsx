@@ -26,11 +26,11 @@ export function OverviewStrip({ source, span }: { readonly source: StripSource; 
   const around = aroundSpan(span, now.peek())
   const interval = intervalFor(around, BUCKETS_ACROSS / 2)
   const whole = wholeBuckets(around, interval)
-  const wish = { ...whole, interval }
+  const request = { ...whole, interval }
   const found = useNewestAnswer(
-    `${source.key} ${JSON.stringify(wish)}`,
+    `${source.key} ${JSON.stringify(request)}`,
     { shape: source.key, revision: 0 },
-    (signal) => source.load(wish, signal),
+    (signal) => source.load(request, signal),
   )
   if (found.error !== undefined) return <ProblemCard error={found.error} />
   if (found.data === undefined) return null

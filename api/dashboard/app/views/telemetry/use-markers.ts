@@ -12,7 +12,7 @@ export const MARKS_MAX = 100
 const STEP_MS = 60_000
 const NONE: readonly Marker[] = []
 
-export interface MarkersWish {
+export interface MarkersRequest {
   readonly devices: readonly string[]
   /** Counts where no device is named. */
   readonly group?: string
@@ -25,7 +25,7 @@ interface MarkedEntry {
 }
 
 /** None of the whole fleet: they would cover the charts. */
-export function useMarkers({ devices, group = '', isWanted }: MarkersWish, span: Span): readonly Marker[] {
+export function useMarkers({ devices, group = '', isWanted }: MarkersRequest, span: Span): readonly Marker[] {
   const [revision, setRevision] = useState(0)
   const [only] = devices
   const isOne = devices.length === 1 && isWanted

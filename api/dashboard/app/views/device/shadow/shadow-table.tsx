@@ -12,7 +12,7 @@ import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
 import { type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import { type Edit, wishFor } from '../../../shadow-merge/merge.ts'
+import { type Edit, editTo } from '../../../shadow-merge/merge.ts'
 import { type ShadowRow, shadowRows } from '../../../shadow-merge/rows.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from './add-leaf.tsx'
@@ -165,7 +165,7 @@ function Row({ row, edit, author, document, onEdit, onUndo }: RowProps) {
             <LeafEditor
               label={t('desiredOf', { name })}
               value={edit?.value ?? row.desired}
-              onValue={onEdit === undefined ? undefined : (value: Json) => onEdit(wishFor(row.path, value))}
+              onValue={onEdit === undefined ? undefined : (value: Json) => onEdit(editTo(row.path, value))}
             />
           )}
           {edit !== undefined && (

@@ -21,7 +21,7 @@ import { chosenMetrics, type Metric } from '../../telemetry/metrics.ts'
 import { aggregateValue, marksValue, metricValue, useChartQuery } from '../../telemetry/telemetry-values.ts'
 import { useMarkers } from '../../telemetry/use-markers.ts'
 import type { TabProps } from '../tabs.ts'
-import { chartsOf, wishesOf } from './charts-of.ts'
+import { chartsOf, requestsOf } from './charts-of.ts'
 import { Downloads } from './downloads.tsx'
 
 const t = words({
@@ -79,10 +79,10 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
   const chosen = chosenMetrics(metricValue.value, metrics)
   const [shown, compare] = [aggregateValue.value, compareValue.value]
   const of = { deviceId, metrics: chosen, shown, compare }
-  const wishes = wishesOf({ ...of, ...chartQuery.whole, interval: chartQuery.interval })
+  const requests = requestsOf({ ...of, ...chartQuery.whole, interval: chartQuery.interval })
   const names = chosen.map(({ metric }) => metric)
   const shape = JSON.stringify([deviceId, names, chartQuery.interval, shown, compare])
-  const histories = useHistories(wishes, { shape, revision })
+  const histories = useHistories(requests, { shape, revision })
   const markers = useMarkers({ devices: [deviceId], isWanted: marksValue.value === 'on' }, chartQuery.whole)
   useWatch(
     timeRange.value.kind === 'live' && chosen.length > 0
@@ -135,8 +135,8 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
             strip={{
               key: JSON.stringify([deviceId, names[0], shown]),
               load: async ({ interval, ...range }, signal) => {
-                const wish = { ...of, ...range, metrics: first, compare: '', interval }
-                const answer = await historiesOf(wishesOf(wish), signal)
+                const request = { ...of, ...range, metrics: first, compare: '', interval }
+                const answer = await historiesOf(requestsOf(request), signal)
                 const [chart] = chartsOf(answer, first, { shown, type: undefined, deviceId })
                 return chart?.columns ?? { times: [], lines: [] }
               },
