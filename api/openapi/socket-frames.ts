@@ -36,7 +36,7 @@ const JobEvent = object('FirmwareJobEvent', {
   progress: orNull(Type.Number(), { examples: [40] }),
   error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
 })
-const ChannelNews = Type.Pick(ChannelBody, ['channel_id', 'name', 'type', 'severity', 'state'], {
+const PublicChannel = Type.Pick(ChannelBody, ['channel_id', 'name', 'type', 'severity', 'state'], {
   title: 'ChannelStateEvent',
   description: 'The state of a channel of alerts changed: the event `channel.state`.',
   examples: [
@@ -52,7 +52,7 @@ const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   ota: JobEvent,
   logs: LogBody,
   events: EventBody,
-  alerts: Type.Union([AlertBody, ChannelNews]),
+  alerts: Type.Union([AlertBody, PublicChannel]),
   // `audit.recorded` or `dead_letter.added`.
   audit: Type.Union([AuditEntry, DeadLetterBody]),
   fleet: FleetEvent,

@@ -8,7 +8,7 @@ import type {
   Millis,
   Partition,
 } from '../../../schemas/ids.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
@@ -160,12 +160,7 @@ export type Reply =
       readonly command: Command | undefined
       readonly shadow: Shadow | undefined
     }
-  | {
-      readonly requestId: string
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
-    }
+  | ({ readonly requestId: string } & Refusal)
 
 export interface Outbound {
   readonly deviceId: DeviceId
