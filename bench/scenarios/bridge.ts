@@ -6,16 +6,15 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Rest } from '../load/rest.ts'
 import { Robot } from '../load/robot.ts'
 import { withService } from '../load/session.ts'
+import type { OpenPlace } from '../load/simulated.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, until, within } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { track } from '../targets/children.ts'
-import type { Service } from '../targets/service.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
 const RELAY = fileURLToPath(new URL('../targets/relay-main.js', import.meta.url))
@@ -37,11 +36,8 @@ export const bridge: Scenario = {
   },
 }
 
-interface Place {
+interface Place extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
   readonly token: string
 }
 

@@ -1,5 +1,6 @@
 // Measures the cost of firmware: an upload, downloads by ranges compared with a bare Node stream, and clients that request
 // an image and read nothing.
+
 import { createHash, randomFillSync } from 'node:crypto'
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -10,6 +11,7 @@ import { S3_SERVER, S3Server } from '../../engine/adapters/blobs/testing/s3-serv
 import type { DeviceLogin } from '../load/device-socket.ts'
 import type { Rest } from '../load/rest.ts'
 import { deviceIds, withService } from '../load/session.ts'
+import type { OpenPlace } from '../load/simulated.ts'
 import { cpuBetween, ownMicros, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { watchGrowth } from '../measure/memory.ts'
@@ -83,16 +85,10 @@ async function throughS3(
   }
 }
 
-interface OpenScene {
-  readonly service: Service
-  readonly rest: Rest
-  readonly dir: string
-}
-
 async function withScene(
   bench: Bench,
   more: Readonly<Record<`FLEET_${string}`, string>>,
-  work: (scene: OpenScene) => Promise<void>,
+  work: (scene: OpenPlace) => Promise<void>,
 ): Promise<void> {
   await bench.withDir((dir) =>
     withService({ dataDir: join(dir, 'data'), durability: 'power', more }, (open) => work({ ...open, dir })),
@@ -106,7 +102,7 @@ interface Place {
 }
 
 /** Measures one large upload after a small one for warming up. */
-async function upload({ bench, service, rest, dir, image }: Place & OpenScene): Promise<void> {
+async function upload({ bench, service, rest, dir, image }: Place & OpenPlace): Promise<void> {
   await send(service, rest, { version: 'small', image, times: 1 })
   await sleep(SETTLED_MS)
   const times = bench.quick ? 8 : 32

@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { placesFor } from '../load/places.ts'
 import type { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator, withService } from '../load/session.ts'
-import { allOnline, deploy, startSimulated, uploadImage } from '../load/simulated.ts'
+import { allOnline, deploy, type OpenPlace, startSimulated, uploadImage } from '../load/simulated.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { watchGrowth } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import type { Service } from '../targets/service.ts'
 
 const FEW = 100
 const OTHERS = 100
@@ -50,11 +49,8 @@ export const rollout: Scenario = {
   },
 }
 
-interface Scene {
+interface Scene extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
 }
 
 /** Describes devices that report almost only the progress of their update. */

@@ -2,16 +2,21 @@
 // gateways.
 
 import { join } from 'node:path'
-import type { Rest } from '../load/rest.ts'
 import { withService } from '../load/session.ts'
-import { allOnline, deploy, type RunningFleet, startSimulated, uploadImage } from '../load/simulated.ts'
+import {
+  allOnline,
+  deploy,
+  type OpenPlace,
+  type RunningFleet,
+  startSimulated,
+  uploadImage,
+} from '../load/simulated.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks } from '../measure/deadline.ts'
 import { residentOfTree } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import type { Service } from '../targets/service.ts'
 
 const UPDATED = 1_000
 const IMAGE_BYTES = 100_000
@@ -37,11 +42,8 @@ const withPlace = (bench: Bench, work: (at: Place) => Promise<void>) =>
     withService({ dataDir: join(dir, 'data'), durability: 'power' }, (open) => work({ bench, dir, ...open })),
   )
 
-interface Place {
+interface Place extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
 }
 
 interface Crowd {

@@ -18,12 +18,7 @@ export interface Feed<Entry> {
   readonly reload: () => void
 }
 
-interface State<Entry> {
-  readonly entries: readonly Entry[]
-  readonly cursor: string | null | undefined
-  readonly error: unknown
-  readonly isLoading: boolean
-}
+type State<Entry> = Omit<Feed<Entry>, 'more' | 'reload'>
 
 const NONE = { entries: [], cursor: undefined, error: undefined, isLoading: true } as const
 /** Empty pages that are read on by themselves before a person has to ask. */
