@@ -1,7 +1,7 @@
 // Bodies of /alerts/channels: where alert notifications are sent, and the results of sending them.
 import { type Static, Type } from 'typebox'
 import { Group } from './device.ts'
-import { AsRead, choice, closed, Instant, object, orNull, PassedOver } from './json-schema.ts'
+import { AsRead, choice, closed, Instant, object, optionalOrNull, orNull, PassedOver } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_SEVERITIES,
@@ -26,7 +26,6 @@ const severities = Type.Array(choice(ALERT_SEVERITIES), {
 })
 const WAIT_SEC_MAX = 2_592_000
 const url = (description: string) => Type.String({ minLength: 1, maxLength: 2_048, description })
-const optionalOrNull = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
 
 const SETTINGS = {
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, examples: ['Operations'] })),

@@ -1,10 +1,8 @@
 // Bodies of the stages of a deployment: their sizes, and the conditions for continuing.
 import { type Static, Type } from 'typebox'
-import { choice, closed, orNull } from './json-schema.ts'
+import { choice, closed, orNull, whole } from './json-schema.ts'
 import { COMPARISONS } from './vocabulary.ts'
 
-const whole = (minimum: number, maximum: number, more: object = {}) =>
-  Type.Integer({ minimum, maximum, ...more })
 const percent = (more: object = {}) => Type.Number({ minimum: 1, maximum: 100, ...more })
 
 const GATE_AGGREGATES = ['avg', 'min', 'max', 'p95', 'last'] as const

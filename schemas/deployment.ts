@@ -2,7 +2,18 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CanaryRequestBody, StageRequestBody } from './deployment-stage.ts'
-import { choice, closed, FreeObject, Instant, instantText, object, orNull, words } from './json-schema.ts'
+import {
+  choice,
+  closed,
+  FreeObject,
+  Instant,
+  instantText,
+  object,
+  optionalOrNull,
+  orNull,
+  whole,
+  words,
+} from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { DEPLOYMENT_STATUSES, HELD_REASONS, JOB_STATUSES, RETRY_CAUSES } from './vocabulary.ts'
@@ -11,10 +22,6 @@ const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type
 const STRATEGIES = ['all', 'rolling', 'canary', 'stages'] as const
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const DEVICE_ID = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
-
-const whole = (minimum: number, maximum: number, more: object = {}) =>
-  Type.Integer({ minimum, maximum, ...more })
-const maybe = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
 
 const WindowRequestBody = closed({
   days: Type.Optional(Type.Array(choice(DAYS), { maxItems: 7 })),
@@ -29,15 +36,15 @@ const Target = closed({
 })
 
 export const DeploymentRequestBody = closed('DeploymentWish', {
-  firmware_version: maybe(Type.String({ minLength: 1, maxLength: 128, examples: ['2.1.0'] })),
-  device_type: maybe(Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] })),
-  firmware_id: maybe(Type.String({ minLength: 1, maxLength: 64 })),
-  name: maybe(Type.String({ maxLength: 128 })),
+  firmware_version: optionalOrNull(Type.String({ minLength: 1, maxLength: 128, examples: ['2.1.0'] })),
+  device_type: optionalOrNull(Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] })),
+  firmware_id: optionalOrNull(Type.String({ minLength: 1, maxLength: 64 })),
+  name: optionalOrNull(Type.String({ maxLength: 128 })),
   target: Target,
   strategy: Type.Optional(choice(STRATEGIES, { default: 'rolling' })),
   max_concurrent: Type.Optional(whole(1, 1_000)),
-  rate_per_minute: maybe(whole(1, 100_000)),
-  ramp: maybe(
+  rate_per_minute: optionalOrNull(whole(1, 100_000)),
+  ramp: optionalOrNull(
     closed({
       start: Type.Optional(whole(1, 1_000, { default: 1 })),
       factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10, default: 2 })),
@@ -45,12 +52,12 @@ export const DeploymentRequestBody = closed('DeploymentWish', {
   ),
   rollback_on_failure: Type.Optional(Type.Boolean({ default: true })),
   rollback_scope: Type.Optional(choice(['failed', 'deployment'], { default: 'failed' })),
-  canary: maybe(CanaryRequestBody),
+  canary: optionalOrNull(CanaryRequestBody),
   abort: Type.Optional(
     closed({
       min_finished: Type.Optional(whole(1, 250_000, { default: 5 })),
       failure_percent: Type.Optional(Type.Number({ minimum: 1, maximum: 100, default: 20 })),
-      failure_count: maybe(whole(1, 250_000)),
+      failure_count: optionalOrNull(whole(1, 250_000)),
     }),
   ),
   timeouts: Type.Optional(
@@ -71,8 +78,8 @@ export const DeploymentRequestBody = closed('DeploymentWish', {
   proof: Type.Optional(choice(['reconnect', 'report'], { default: 'reconnect' })),
   stable_sec: Type.Optional(whole(0, 86_400)),
   offline_ttl_sec: Type.Optional(whole(1, 7_776_000, { default: 604_800 })),
-  start_at: maybe(instantText('nothing is sent before')),
-  stages: maybe(Type.Array(StageRequestBody, { minItems: 1, maxItems: 20 })),
+  start_at: optionalOrNull(instantText('nothing is sent before')),
+  stages: optionalOrNull(Type.Array(StageRequestBody, { minItems: 1, maxItems: 20 })),
   preconditions: Type.Optional(
     Type.Unknown({
       description:
@@ -245,7 +252,7 @@ export const OtaDeviceBody = object('DeviceFirmware', {
 })
 
 export const RollbackRequestBody = closed({
-  version: maybe(Type.String({ minLength: 1, maxLength: 128 })),
+  version: optionalOrNull(Type.String({ minLength: 1, maxLength: 128 })),
   force: Type.Optional(Type.Boolean({ default: false })),
 })
 export const RollbackBody = object('Rollback', {

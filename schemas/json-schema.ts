@@ -96,8 +96,14 @@ export const instantText = (description: string, example = '2026-03-01T08:30:00Z
     examples: [example, '-15m'],
   })
 
+export const whole = (minimum: number, maximum: number, more: object = {}) =>
+  Type.Integer({ minimum, maximum, ...more })
+
 /** The example is null unless the options contain one. */
 export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
   schema: T,
   options: TSchemaOptions = {},
 ) => Type.Union([schema, Type.Null()], options)
+
+export const optionalOrNull = <T extends Parameters<typeof orNull>[0]>(schema: T) =>
+  Type.Optional(orNull(schema))

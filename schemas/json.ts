@@ -12,6 +12,11 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { isObject, type Json, parseJson } from './json.ts'
+import { type Json, parseJsonObject } from './json.ts'
 import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
@@ -198,7 +198,7 @@ const CHECKS: Readonly<Record<ClientFrame['type'], ValidateFunction>> = {
 }
 
 export function parseClientFrame(text: string): ParsedFrame {
-  const value = parseObject(text)
+  const value = parseJsonObject(text)
   if (value === undefined) return refused('BAD_REQUEST', undefined, 'a frame is one JSON object')
   const id =
     typeof value['id'] === 'string' ? value['id'].slice(0, BODY_LIMITS.subscriptionIdCharsMax) : undefined
@@ -227,11 +227,6 @@ export function parseClientFrame(text: string): ParsedFrame {
 
 export function frameText(frame: ServerFrame): string {
   return JSON.stringify(frame)
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  const value = parseJson(text)
-  return isObject(value) ? value : undefined
 }
 
 function refused(

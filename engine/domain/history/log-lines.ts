@@ -3,11 +3,13 @@
 //
 // Entries of a message that state the same time get times one microsecond apart, so that they keep their order and stay
 // distinct.
+
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
+import { isDeeper } from '../is-deeper.ts'
 import { isFarOff, parseStatedTime } from '../telemetry/event-time.ts'
 import { parseLevel, parseSeverityNumber } from './log-level.ts'
 
@@ -131,13 +133,6 @@ function timeOf(item: JsonObject, receivedAt: Micros): { at: number; adjusted: b
   if (!Number.isFinite(at)) return undefined
   const adjusted = isFarOff(at, receivedAt)
   return { at: adjusted ? receivedAt : at, adjusted }
-}
-
-/** Recurses no further than `levels`, however deep the value is. */
-function isDeeper(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((inner: Json) => isDeeper(inner, levels - 1))
 }
 
 function refused(reason: LogRefusalReason, detail: string): LogRefusal {

@@ -1,5 +1,5 @@
 // A REST client for the service under examination. Each call resolves with its response, whatever the status.
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../schemas/json.ts'
+import { type Json, type JsonObject, parseJsonObject } from '../../../../schemas/json.ts'
 
 export interface Answer {
   readonly status: number
@@ -71,7 +71,6 @@ export function rowsOf(body: JsonObject): readonly JsonObject[] {
 }
 
 function parse(text: string): JsonObject {
-  const value = parseJson(text)
   // HTML pages and metrics are not JSON.
-  return isObject(value) ? value : {}
+  return parseJsonObject(text) ?? {}
 }
