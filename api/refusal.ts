@@ -1,16 +1,8 @@
-// A refusal: a request that is not allowed, as a value. Its code determines status and advice, see `schemas/refusals.ts`.
-import type { RefusalCode } from '../schemas/refusals.ts'
+// Refusals of the API. Their codes determine status and advice, see `schemas/refusals.ts`.
+import { type Refusal, refused } from '../schemas/refusals.ts'
 import type { Role } from '../schemas/vocabulary.ts'
 
-export interface Refusal {
-  readonly kind: 'refused'
-  readonly code: RefusalCode
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
-export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refusal {
-  return { kind: 'refused', code, detail }
-}
+export { type Refusal, refused }
 
 /** The message of a 403 FORBIDDEN: the roles that would do, and the one that the caller has. */
 export function roleNeeded(roles: readonly Role[], role: Role): string {

@@ -48,7 +48,6 @@ export class Bench {
     }
   }
 
-  /** Prints progress. */
   say(text: string): void {
     process.stderr.write(`  ${text}\n`)
   }

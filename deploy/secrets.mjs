@@ -25,7 +25,6 @@ const rsaKey = () =>
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   }).privateKey
 
-/** Every secret with the function that makes it. */
 const MAKERS = {
   // The key is RSA, because EMQX cannot verify Ed25519.
   jwt_private_key: rsaKey,

@@ -1,7 +1,7 @@
 // Bodies of /alerts/channels: where alert notifications are sent, and the results of sending them.
 import { type Static, Type } from 'typebox'
 import { Group } from './device.ts'
-import { AsRead, choice, Instant, orNull, PassedOver } from './json-schema.ts'
+import { AsRead, choice, closed, Instant, object, optionalOrNull, orNull, PassedOver } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_SEVERITIES,
@@ -26,7 +26,6 @@ const severities = Type.Array(choice(ALERT_SEVERITIES), {
 })
 const WAIT_SEC_MAX = 2_592_000
 const url = (description: string) => Type.String({ minLength: 1, maxLength: 2_048, description })
-const optionalOrNull = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
 
 const SETTINGS = {
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, examples: ['Operations'] })),
@@ -89,13 +88,15 @@ const SETTINGS = {
   subject: optionalOrNull(Type.String({ minLength: 1, maxLength: 256 })),
 }
 
-export const NewChannelBody = Type.Object(
-  { type: choice(CHANNEL_TYPES, { examples: ['chat_webhook'] }), ...SETTINGS },
-  { title: 'NewChannelBody', additionalProperties: false },
-)
+export const NewChannelBody = closed('NewChannelBody', {
+  type: choice(CHANNEL_TYPES, { examples: ['chat_webhook'] }),
+  ...SETTINGS,
+})
 export type NewChannelBody = Static<typeof NewChannelBody>
 
-export const EditChannelBody = Type.Object(
+export const EditChannelBody = closed(
+  'EditChannelBody',
+  'What is left out stays as it is. A secret that is sent as it is shown stays as it is, too.',
   {
     type: Type.Optional(choice(CHANNEL_TYPES)),
     ...SETTINGS,
@@ -104,11 +105,6 @@ export const EditChannelBody = Type.Object(
     ),
     ...{ channel_id: AsRead, created_at: AsRead, created_by: AsRead },
     ...{ state: PassedOver, last_error: PassedOver, updated_at: PassedOver, etag: PassedOver },
-  },
-  {
-    title: 'EditChannelBody',
-    additionalProperties: false,
-    description: 'What is left out stays as it is. A secret that is sent as it is shown stays as it is, too.',
   },
 )
 export type EditChannelBody = Static<typeof EditChannelBody>
@@ -146,57 +142,47 @@ const CHANNEL_FIELDS = {
   to: Type.Optional(Type.Array(Type.String())),
   subject: Type.Optional(orNull(Type.String())),
 }
-export const ChannelBody = Type.Object(CHANNEL_FIELDS, {
-  title: 'Channel',
-  description: 'Operators and viewers see its id, name, type, severities and state.',
-})
+export const ChannelBody = object(
+  'Channel',
+  'Operators and viewers see its id, name, type, severities and state.',
+  CHANNEL_FIELDS,
+)
 export type ChannelBody = Static<typeof ChannelBody>
 
-export const ChannelListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
+export const ChannelListQuery = closed(PAGE_QUERY)
 export const ChannelPage = pageOf(ChannelBody, 'ChannelPage')
 
-export const DeleteChannelQuery = Type.Object(
-  {
-    force: Type.Optional(Type.Boolean({ default: false, description: 'Delete it even if rules name it.' })),
-  },
-  { additionalProperties: false },
-)
+export const DeleteChannelQuery = closed({
+  force: Type.Optional(Type.Boolean({ default: false, description: 'Delete it even if rules name it.' })),
+})
 
-export const ChannelTestBody = Type.Object(
-  {
-    delivered: Type.Boolean(),
-    status_code: orNull(Type.Integer({ examples: [200] })),
-    latency_ms: Type.Integer({ examples: [84] }),
-    error: Type.Optional(
-      Type.Object({ code: Type.String({ examples: ['TIMEOUT'] }), message: Type.String() }),
-    ),
-  },
-  { title: 'ChannelTest' },
-)
+export const ChannelTestBody = object('ChannelTest', {
+  delivered: Type.Boolean(),
+  status_code: orNull(Type.Integer({ examples: [200] })),
+  latency_ms: Type.Integer({ examples: [84] }),
+  error: Type.Optional(Type.Object({ code: Type.String({ examples: ['TIMEOUT'] }), message: Type.String() })),
+})
 export type ChannelTestBody = Static<typeof ChannelTestBody>
 
-export const DeliveryBody = Type.Object(
-  {
-    delivery_id: Type.String(),
-    notification_id: Type.String({
-      description: 'The same for every try. Receivers of webhooks see it as `webhook-id`.',
+export const DeliveryBody = object('Delivery', {
+  delivery_id: Type.String(),
+  notification_id: Type.String({
+    description: 'The same for every try. Receivers of webhooks see it as `webhook-id`.',
+  }),
+  channel_id: Type.String(),
+  event: choice(DELIVERY_EVENTS),
+  alert_ids: Type.Array(Type.String()),
+  state: choice(DELIVERY_STATES),
+  attempts: Type.Array(
+    Type.Object({
+      at: Instant,
+      status_code: orNull(Type.Integer({ examples: [200] })),
+      error_code: orNull(Type.String({ examples: ['HTTP_500'] })),
+      latency_ms: Type.Integer({ examples: [84] }),
     }),
-    channel_id: Type.String(),
-    event: choice(DELIVERY_EVENTS),
-    alert_ids: Type.Array(Type.String()),
-    state: choice(DELIVERY_STATES),
-    attempts: Type.Array(
-      Type.Object({
-        at: Instant,
-        status_code: orNull(Type.Integer({ examples: [200] })),
-        error_code: orNull(Type.String({ examples: ['HTTP_500'] })),
-        latency_ms: Type.Integer({ examples: [84] }),
-      }),
-    ),
-    next_attempt_at: orNull(Instant),
-    created_at: Instant,
-  },
-  { title: 'Delivery' },
-)
+  ),
+  next_attempt_at: orNull(Instant),
+  created_at: Instant,
+})
 export type DeliveryBody = Static<typeof DeliveryBody>
 export const DeliveryPage = pageOf(DeliveryBody, 'DeliveryPage')

@@ -2,7 +2,17 @@
 import { type Static, Type } from 'typebox'
 import type { Condition } from './alert-condition.ts'
 import { LINE_PATTERN } from './auth.ts'
-import { AsRead, choice, Instant, instantText, orNull, PassedOver, withoutDefaults } from './json-schema.ts'
+import {
+  AsRead,
+  choice,
+  closed,
+  Instant,
+  instantText,
+  object,
+  orNull,
+  PassedOver,
+  withoutDefaults,
+} from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_GROUPINGS,
@@ -31,25 +41,18 @@ const TargetBody = Type.Object(
   { title: 'AlertTarget', additionalProperties: false, examples: [{ type: 'group', value: 'warehouse' }] },
 )
 
-export const WindowBody = Type.Object(
-  {
-    days: Type.Optional(
-      Type.Array(choice(WEEKDAYS), {
-        minItems: 1,
-        maxItems: WEEKDAYS.length,
-        description: 'Left out: every day.',
-      }),
-    ),
-    start: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', examples: ['22:00'] }),
-    duration_min: Type.Integer({ minimum: 1, maximum: 1_440, examples: [480] }),
-    tz: Type.Optional(Type.String({ maxLength: 64, default: 'UTC', examples: ['Europe/Berlin'] })),
-  },
-  {
-    title: 'Window',
-    additionalProperties: false,
-    description: 'A stretch of time that comes again on some days of the week.',
-  },
-)
+export const WindowBody = closed('Window', 'A stretch of time that comes again on some days of the week.', {
+  days: Type.Optional(
+    Type.Array(choice(WEEKDAYS), {
+      minItems: 1,
+      maxItems: WEEKDAYS.length,
+      description: 'Left out: every day.',
+    }),
+  ),
+  start: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', examples: ['22:00'] }),
+  duration_min: Type.Integer({ minimum: 1, maximum: 1_440, examples: [480] }),
+  tz: Type.Optional(Type.String({ maxLength: 64, default: 'UTC', examples: ['Europe/Berlin'] })),
+})
 export type WindowBody = Static<typeof WindowBody>
 
 const ConditionBody = Type.Unsafe<Condition>({
@@ -60,14 +63,11 @@ const ConditionBody = Type.Unsafe<Condition>({
   examples: [{ kind: 'threshold', metric: 'battery.percent', op: '<', value: 20, clear_value: 25 }],
 })
 
-const LevelBody = Type.Object(
-  {
-    severity: choice(ALERT_SEVERITIES),
-    value: Type.Number(),
-    clear_value: Type.Optional(Type.Number()),
-  },
-  { title: 'AlertLevel', additionalProperties: false },
-)
+const LevelBody = closed('AlertLevel', {
+  severity: choice(ALERT_SEVERITIES),
+  value: Type.Number(),
+  clear_value: Type.Optional(Type.Number()),
+})
 
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50, uniqueItems: true })
 
@@ -111,14 +111,11 @@ const WISHES = {
     }),
   ),
   flap: Type.Optional(
-    Type.Object(
-      {
-        episodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 20, default: 3 })),
-        within_sec: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 600 })),
-        hold_sec: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400, default: 900 })),
-      },
-      { title: 'AlertFlap', additionalProperties: false },
-    ),
+    closed('AlertFlap', {
+      episodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 20, default: 3 })),
+      within_sec: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 600 })),
+      hold_sec: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400, default: 900 })),
+    }),
   ),
   send_resolved: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
   channels: Type.Optional(
@@ -139,7 +136,7 @@ const WISHES = {
   ),
 }
 
-export const RuleWishBody = Type.Object(WISHES, { title: 'AlertRuleRequest', additionalProperties: false })
+export const RuleWishBody = closed('AlertRuleRequest', WISHES)
 export type RuleWishBody = Static<typeof RuleWishBody>
 
 /** Fields of a rule that a request cannot set. A rule that was read, changed and sent back contains them. */
@@ -148,10 +145,7 @@ const SHOWN = {
   ...{ revision: PassedOver, updated_at: PassedOver, etag: PassedOver, state: PassedOver },
 }
 
-export const ReplaceRuleBody = Type.Object(
-  { ...WISHES, ...SHOWN },
-  { title: 'ReplaceAlertRule', additionalProperties: false },
-)
+export const ReplaceRuleBody = closed('ReplaceAlertRule', { ...WISHES, ...SHOWN })
 export type ReplaceRuleBody = Static<typeof ReplaceRuleBody>
 
 export const EditRuleBody = Type.Partial(Type.Object({ ...withoutDefaults(WISHES), ...SHOWN }), {
@@ -165,100 +159,85 @@ export type EditRuleBody = Static<typeof EditRuleBody>
 
 const RULE_SOURCES = ['api', 'device_type'] as const
 
-export const RuleBody = Type.Object(
-  {
-    rule_id: Type.String({ examples: ['rul_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    name: Type.String({ examples: ['battery low'] }),
-    description: orNull(Type.String()),
-    enabled: Type.Boolean({ examples: [true] }),
-    severity: choice(ALERT_SEVERITIES, { examples: ['warning'] }),
-    target: TargetBody,
-    condition: ConditionBody,
-    levels: orNull(Type.Array(LevelBody)),
-    clear: orNull(ConditionBody),
-    for_sec: Type.Integer({ examples: [60] }),
-    keep_firing_for_sec: Type.Integer({ examples: [0] }),
-    repeat_interval_sec: Type.Integer({ examples: [14_400] }),
-    no_data: choice(NO_DATA_POLICIES, { examples: ['keep'] }),
-    no_data_after_sec: Type.Integer({ examples: [300] }),
-    active: Type.Array(WindowBody, { examples: [[]] }),
-    during_maintenance: choice(MAINTENANCE_POLICIES, { examples: ['mute'] }),
-    inhibit_when_offline: Type.Boolean({ examples: [true] }),
-    inhibited_by: Type.Array(Type.String(), { examples: [[]] }),
-    flap: Type.Object(
-      { episodes: Type.Integer(), within_sec: Type.Integer(), hold_sec: Type.Integer() },
-      { title: 'AlertFlapSettings', examples: [{ episodes: 3, within_sec: 600, hold_sec: 900 }] },
-    ),
-    send_resolved: Type.Boolean({ examples: [true] }),
-    channels: orNull(Type.Array(Type.String())),
-    group_by: choice(ALERT_GROUPINGS, { examples: ['rule'] }),
-    message: orNull(Type.String()),
-    labels: Type.Unsafe<Readonly<Record<string, string>>>({ type: 'object', examples: [{}] }),
-    source: choice(RULE_SOURCES, { examples: ['api'] }),
-    revision: Type.Integer({ minimum: 1, examples: [1] }),
-    created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    created_at: Instant,
-    updated_at: Instant,
-    etag: Type.String({ examples: ['"1-rul"'] }),
-    state: Type.Object(
-      { firing: Type.Integer({ minimum: 0 }), pending: Type.Integer({ minimum: 0 }) },
-      { title: 'AlertRuleState', examples: [{ firing: 0, pending: 0 }] },
-    ),
-  },
-  { title: 'AlertRule' },
-)
+export const RuleBody = object('AlertRule', {
+  rule_id: Type.String({ examples: ['rul_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  name: Type.String({ examples: ['battery low'] }),
+  description: orNull(Type.String()),
+  enabled: Type.Boolean({ examples: [true] }),
+  severity: choice(ALERT_SEVERITIES, { examples: ['warning'] }),
+  target: TargetBody,
+  condition: ConditionBody,
+  levels: orNull(Type.Array(LevelBody)),
+  clear: orNull(ConditionBody),
+  for_sec: Type.Integer({ examples: [60] }),
+  keep_firing_for_sec: Type.Integer({ examples: [0] }),
+  repeat_interval_sec: Type.Integer({ examples: [14_400] }),
+  no_data: choice(NO_DATA_POLICIES, { examples: ['keep'] }),
+  no_data_after_sec: Type.Integer({ examples: [300] }),
+  active: Type.Array(WindowBody, { examples: [[]] }),
+  during_maintenance: choice(MAINTENANCE_POLICIES, { examples: ['mute'] }),
+  inhibit_when_offline: Type.Boolean({ examples: [true] }),
+  inhibited_by: Type.Array(Type.String(), { examples: [[]] }),
+  flap: Type.Object(
+    { episodes: Type.Integer(), within_sec: Type.Integer(), hold_sec: Type.Integer() },
+    { title: 'AlertFlapSettings', examples: [{ episodes: 3, within_sec: 600, hold_sec: 900 }] },
+  ),
+  send_resolved: Type.Boolean({ examples: [true] }),
+  channels: orNull(Type.Array(Type.String())),
+  group_by: choice(ALERT_GROUPINGS, { examples: ['rule'] }),
+  message: orNull(Type.String()),
+  labels: Type.Unsafe<Readonly<Record<string, string>>>({ type: 'object', examples: [{}] }),
+  source: choice(RULE_SOURCES, { examples: ['api'] }),
+  revision: Type.Integer({ minimum: 1, examples: [1] }),
+  created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  created_at: Instant,
+  updated_at: Instant,
+  etag: Type.String({ examples: ['"1-rul"'] }),
+  state: Type.Object(
+    { firing: Type.Integer({ minimum: 0 }), pending: Type.Integer({ minimum: 0 }) },
+    { title: 'AlertRuleState', examples: [{ firing: 0, pending: 0 }] },
+  ),
+})
 export type RuleBody = Static<typeof RuleBody>
 export const RulePage = pageOf(RuleBody, 'AlertRulePage')
 
 export const RuleParams = Type.Object({
   rule_id: Type.String({ examples: ['rul_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
-export const RuleListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    severity: Type.Optional(choice(ALERT_SEVERITIES)),
-    enabled: Type.Optional(Type.Boolean()),
-    q: Type.Optional(Type.String({ maxLength: 128, description: 'Part of the name.' })),
-  },
-  { additionalProperties: false },
-)
+export const RuleListQuery = closed({
+  ...PAGE_QUERY,
+  severity: Type.Optional(choice(ALERT_SEVERITIES)),
+  enabled: Type.Optional(Type.Boolean()),
+  q: Type.Optional(Type.String({ maxLength: 128, description: 'Part of the name.' })),
+})
 
-export const RuleTestBody = Type.Object(
-  {
-    rule: RuleWishBody,
-    from: instantText('inclusive', '-24h'),
-    to: Type.Optional(instantText('at most 7 days later; default: now', 'now')),
-    device_ids: Type.Optional(
-      Type.Array(Type.String({ maxLength: 64 }), {
-        minItems: 1,
-        maxItems: 100,
-        uniqueItems: true,
-        description: 'Left out: up to 100 devices of the target.',
-        examples: [['robot-7']],
-      }),
-    ),
-  },
-  { title: 'AlertRuleTest', additionalProperties: false },
-)
-const Episode = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    started_at: Instant,
-    fired_at: Instant,
-    resolved_at: orNull(Instant),
-    peak: orNull(Type.Number(), { description: 'The value furthest in the direction of the condition.' }),
-    count: Type.Integer({ minimum: 1 }),
-  },
-  { title: 'AlertEpisode' },
-)
-export const RuleTestResult = Type.Object(
-  {
-    devices: Type.Integer({ minimum: 0 }),
-    points: Type.Integer({ minimum: 0 }),
-    episodes: Type.Array(Episode, { examples: [[]] }),
-    notifications: Type.Integer({ minimum: 0, description: 'What would have been told, with reminders.' }),
-    truncated: Type.Boolean({ description: 'There are more devices, or more episodes, than these.' }),
-  },
-  { title: 'AlertRuleTestResult' },
-)
+export const RuleTestBody = closed('AlertRuleTest', {
+  rule: RuleWishBody,
+  from: instantText('inclusive', '-24h'),
+  to: Type.Optional(instantText('at most 7 days later; default: now', 'now')),
+  device_ids: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+      description: 'Left out: up to 100 devices of the target.',
+      examples: [['robot-7']],
+    }),
+  ),
+})
+const Episode = object('AlertEpisode', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  started_at: Instant,
+  fired_at: Instant,
+  resolved_at: orNull(Instant),
+  peak: orNull(Type.Number(), { description: 'The value furthest in the direction of the condition.' }),
+  count: Type.Integer({ minimum: 1 }),
+})
+export const RuleTestResult = object('AlertRuleTestResult', {
+  devices: Type.Integer({ minimum: 0 }),
+  points: Type.Integer({ minimum: 0 }),
+  episodes: Type.Array(Episode, { examples: [[]] }),
+  notifications: Type.Integer({ minimum: 0, description: 'What would have been told, with reminders.' }),
+  truncated: Type.Boolean({ description: 'There are more devices, or more episodes, than these.' }),
+})
 export type RuleTestResult = Static<typeof RuleTestResult>

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { WindowBody } from './alert-rule.ts'
 import { Group } from './device.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull, sortBy, words } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull, sortBy, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_END_REASONS,
@@ -63,25 +63,21 @@ const ALERT_FIELDS = {
     examples: [[]],
   }),
   notified: Type.Array(
-    Type.Object(
-      {
-        channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-        event: choice(NOTICE_EVENTS),
-        at: Instant,
-        state: choice(DELIVERY_STATES),
-      },
-      { title: 'AlertNotified' },
-    ),
+    object('AlertNotified', {
+      channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+      event: choice(NOTICE_EVENTS),
+      at: Instant,
+      state: choice(DELIVERY_STATES),
+    }),
     { description: 'Which channels were told of what, oldest first.', examples: [[]] },
   ),
-  comments: Type.Array(
-    Type.Object({ at: Instant, by: Type.String(), text: Type.String() }, { title: 'AlertComment' }),
-    { examples: [[]] },
-  ),
+  comments: Type.Array(object('AlertComment', { at: Instant, by: Type.String(), text: Type.String() }), {
+    examples: [[]],
+  }),
   revision: Type.Integer({ minimum: 0, examples: [1] }),
   link: Type.String({ examples: ['http://localhost:8000/devices/robot-7'] }),
 }
-export const AlertBody = Type.Object(ALERT_FIELDS, { title: 'Alert' })
+export const AlertBody = object('Alert', ALERT_FIELDS)
 export const AlertPage = pageOf(AlertBody, 'AlertPage')
 
 const Entry = Type.Unsafe<JsonObject>({
@@ -89,96 +85,75 @@ const Entry = Type.Unsafe<JsonObject>({
   title: 'AlertMove',
   examples: [{ event: 'alert.fired' }],
 })
-export const AlertDetail = Type.Object(
-  {
-    ...ALERT_FIELDS,
-    timeline: Type.Array(Entry, {
-      description: 'Its moves, newest first; empty while the history cannot be read.',
-      examples: [[]],
-    }),
-  },
-  { title: 'AlertDetail' },
-)
+export const AlertDetail = object('AlertDetail', {
+  ...ALERT_FIELDS,
+  timeline: Type.Array(Entry, {
+    description: 'Its moves, newest first; empty while the history cannot be read.',
+    examples: [[]],
+  }),
+})
 
 export const AlertParams = Type.Object({ alert_id: AlertIdText })
 
-export const AlertListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    state: words(
-      ALERT_STATES,
-      `Of: ${ALERT_STATES.join(', ')}; several with commas between them. Default: firing,recovering`,
-    ),
-    severity: words(ALERT_SEVERITIES, `Of: ${ALERT_SEVERITIES.join(', ')}; several with commas between them`),
-    device_id: Type.Optional(Type.String({ maxLength: 64 })),
-    group: Type.Optional(Group),
-    rule_id: Type.Optional(Type.String({ maxLength: 256 })),
-    type: Type.Optional(Type.String({ maxLength: 64 })),
-    acknowledged: Type.Optional(Type.Boolean()),
-    flapping: Type.Optional(Type.Boolean()),
-    snoozed: Type.Optional(Type.Boolean()),
-    group_key: Type.Optional(Type.String({ maxLength: 512, description: 'Only alerts of this storm.' })),
-    from: Type.Optional(instantText('inclusive, about `fired_at`')),
-    to: Type.Optional(instantText('exclusive, about `fired_at`')),
-    sort: sortBy(['fired_at', 'severity', 'last_value_at'], 'fired_at:desc'),
-  },
-  { additionalProperties: false },
-)
+export const AlertListQuery = closed({
+  ...PAGE_QUERY,
+  state: words(
+    ALERT_STATES,
+    `Of: ${ALERT_STATES.join(', ')}; several with commas between them. Default: firing,recovering`,
+  ),
+  severity: words(ALERT_SEVERITIES, `Of: ${ALERT_SEVERITIES.join(', ')}; several with commas between them`),
+  device_id: Type.Optional(Type.String({ maxLength: 64 })),
+  group: Type.Optional(Group),
+  rule_id: Type.Optional(Type.String({ maxLength: 256 })),
+  type: Type.Optional(Type.String({ maxLength: 64 })),
+  acknowledged: Type.Optional(Type.Boolean()),
+  flapping: Type.Optional(Type.Boolean()),
+  snoozed: Type.Optional(Type.Boolean()),
+  group_key: Type.Optional(Type.String({ maxLength: 512, description: 'Only alerts of this storm.' })),
+  from: Type.Optional(instantText('inclusive, about `fired_at`')),
+  to: Type.Optional(instantText('exclusive, about `fired_at`')),
+  sort: sortBy(['fired_at', 'severity', 'last_value_at'], 'fired_at:desc'),
+})
 
-const Counts = Type.Object(
-  {
-    critical: Type.Integer({ minimum: 0 }),
-    warning: Type.Integer({ minimum: 0 }),
-    info: Type.Integer({ minimum: 0 }),
-  },
-  { title: 'SeverityCounts' },
-)
-export const AlertSummary = Type.Object(
-  {
-    by_state: Type.Object({ pending: Counts, firing: Counts, recovering: Counts }),
-    by_group: Type.Array(Type.Object({ group: orNull(Type.String()), counts: Counts }), { examples: [[]] }),
-    overloaded: Type.Integer({
-      minimum: 0,
-      description: 'Devices that more rules fit than the 100 oldest, which are judged.',
+const Counts = object('SeverityCounts', {
+  critical: Type.Integer({ minimum: 0 }),
+  warning: Type.Integer({ minimum: 0 }),
+  info: Type.Integer({ minimum: 0 }),
+})
+export const AlertSummary = object('AlertSummary', {
+  by_state: Type.Object({ pending: Counts, firing: Counts, recovering: Counts }),
+  by_group: Type.Array(Type.Object({ group: orNull(Type.String()), counts: Counts }), { examples: [[]] }),
+  overloaded: Type.Integer({
+    minimum: 0,
+    description: 'Devices that more rules fit than the 100 oldest, which are judged.',
+  }),
+  overflowing: Type.Integer({
+    minimum: 0,
+    description: 'Devices with a condition that waits because 100 000 alerts are open.',
+  }),
+  channels: Type.Array(
+    object('ChannelHealth', {
+      channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+      name: Type.String(),
+      type: choice(CHANNEL_TYPES),
+      state: choice(CHANNEL_STATES),
     }),
-    overflowing: Type.Integer({
-      minimum: 0,
-      description: 'Devices with a condition that waits because 100 000 alerts are open.',
-    }),
-    channels: Type.Array(
-      Type.Object(
-        {
-          channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-          name: Type.String(),
-          type: choice(CHANNEL_TYPES),
-          state: choice(CHANNEL_STATES),
-        },
-        { title: 'ChannelHealth' },
-      ),
-      { examples: [[]] },
-    ),
-  },
-  { title: 'AlertSummary' },
-)
+    { examples: [[]] },
+  ),
+})
 
 const Comment = Type.String({ minLength: 1, maxLength: 2_000, examples: ['looking into it'] })
-export const AckBody = Type.Object(
-  { comment: Type.Optional(Comment) },
-  { title: 'AlertAck', additionalProperties: false },
-)
-export const ResolveBody = Type.Object(
-  {
-    comment: Type.Optional(Comment),
-    snooze_sec: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_592_000,
-        description: 'After this time a condition that was never false gives a new alert.',
-      }),
-    ),
-  },
-  { title: 'AlertResolve', additionalProperties: false },
-)
+export const AckBody = closed('AlertAck', { comment: Type.Optional(Comment) })
+export const ResolveBody = closed('AlertResolve', {
+  comment: Type.Optional(Comment),
+  snooze_sec: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_592_000,
+      description: 'After this time a condition that was never false gives a new alert.',
+    }),
+  ),
+})
 export const ALERT_SNOOZE_SEC_MAX = 31_622_400
 const SNOOZE_FIELDS = {
   until: Type.Optional(instantText('to come', '2030-03-01T18:00:00Z')),
@@ -202,7 +177,9 @@ export const BulkAlertsBody = Type.Object(
       }),
     ),
     filter: Type.Optional(
-      Type.Object(
+      closed(
+        'BulkAlertsFilter',
+        `Open alerts that fit all of it, the first ${BULK_ALERTS_MAX} to have fired.`,
         {
           severity: Type.Optional(Type.Array(choice(ALERT_SEVERITIES), { minItems: 1, maxItems: 3 })),
           device_id: Type.Optional(Type.String({ maxLength: 64 })),
@@ -212,11 +189,6 @@ export const BulkAlertsBody = Type.Object(
           group_key: Type.Optional(Type.String({ maxLength: 512 })),
           acknowledged: Type.Optional(Type.Boolean()),
           snoozed: Type.Optional(Type.Boolean()),
-        },
-        {
-          title: 'BulkAlertsFilter',
-          additionalProperties: false,
-          description: `Open alerts that fit all of it, the first ${BULK_ALERTS_MAX} to have fired.`,
         },
       ),
     ),
@@ -233,32 +205,22 @@ export const BulkAlertsBody = Type.Object(
     examples: [{ alert_ids: ['alt_5f0c2a9b1e7d4c36_robot-7'], action: 'ack' }],
   },
 )
-export const BulkAlertsResult = Type.Object(
-  {
-    matched: Type.Integer({ minimum: 0, description: 'Alerts that were named, or fit the filter.' }),
-    done: Type.Integer({ minimum: 0 }),
-    results: Type.Array(
-      Type.Object(
-        {
-          alert_id: Type.String(),
-          done: Type.Boolean(),
-          code: Type.Optional(Type.String({ examples: ['INVALID_STATE_TRANSITION'] })),
-        },
-        { title: 'BulkAlertResult' },
-      ),
-    ),
-  },
-  { title: 'BulkAlertsResult' },
-)
+export const BulkAlertsResult = object('BulkAlertsResult', {
+  matched: Type.Integer({ minimum: 0, description: 'Alerts that were named, or fit the filter.' }),
+  done: Type.Integer({ minimum: 0 }),
+  results: Type.Array(
+    object('BulkAlertResult', {
+      alert_id: Type.String(),
+      done: Type.Boolean(),
+      code: Type.Optional(Type.String({ examples: ['INVALID_STATE_TRANSITION'] })),
+    }),
+  ),
+})
 
-export const AssignBody = Type.Object(
-  { user_id: orNull(Type.String({ maxLength: 128 }), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }) },
-  { title: 'AlertAssign', additionalProperties: false },
-)
-export const CommentBody = Type.Object(
-  { text: Comment },
-  { title: 'AlertCommentRequest', additionalProperties: false },
-)
+export const AssignBody = closed('AlertAssign', {
+  user_id: orNull(Type.String({ maxLength: 128 }), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+})
+export const CommentBody = closed('AlertCommentRequest', { text: Comment })
 
 // --- silences
 
@@ -280,19 +242,16 @@ const Matchers = Type.Object(
   },
 )
 const SilenceComment = Type.String({ minLength: 1, maxLength: 2_000, examples: ['rewiring hall 2'] })
-export const SilenceWish = Type.Object(
-  {
-    matchers: Matchers,
-    starts_at: Type.Optional(instantText('default: now')),
-    ends_at: instantText('at most a year after starts_at', '2026-03-01T18:00:00Z'),
-    windows: Type.Optional(
-      Type.Array(WindowBody, { maxItems: 14, description: 'It mutes within these only.', examples: [[]] }),
-    ),
-    comment: SilenceComment,
-  },
-  { title: 'SilenceRequest', additionalProperties: false },
-)
-export type SilenceWish = Static<typeof SilenceWish>
+export const SilenceRequestBody = closed('SilenceRequest', {
+  matchers: Matchers,
+  starts_at: Type.Optional(instantText('default: now')),
+  ends_at: instantText('at most a year after starts_at', '2026-03-01T18:00:00Z'),
+  windows: Type.Optional(
+    Type.Array(WindowBody, { maxItems: 14, description: 'It mutes within these only.', examples: [[]] }),
+  ),
+  comment: SilenceComment,
+})
+export type SilenceRequestBody = Static<typeof SilenceRequestBody>
 export const EditSilence = Type.Object(
   {
     matchers: Type.Optional(Matchers),
@@ -304,25 +263,22 @@ export const EditSilence = Type.Object(
   { title: 'EditSilence', additionalProperties: false, examples: [{ comment: 'rewiring takes longer' }] },
 )
 const SILENCE_STATES = ['pending', 'active', 'expired'] as const
-export const SilenceBody = Type.Object(
-  {
-    silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    matchers: Matchers,
-    starts_at: Instant,
-    ends_at: Instant,
-    windows: Type.Array(WindowBody, { examples: [[]] }),
-    comment: SilenceComment,
-    created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    created_at: Instant,
-    state: choice(SILENCE_STATES, { examples: ['active'] }),
-  },
-  { title: 'Silence' },
-)
+export const SilenceBody = object('Silence', {
+  silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  matchers: Matchers,
+  starts_at: Instant,
+  ends_at: Instant,
+  windows: Type.Array(WindowBody, { examples: [[]] }),
+  comment: SilenceComment,
+  created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  created_at: Instant,
+  state: choice(SILENCE_STATES, { examples: ['active'] }),
+})
 export const SilencePage = pageOf(SilenceBody, 'SilencePage')
 export const SilenceParams = Type.Object({
   silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
-export const SilenceListQuery = Type.Object(
-  { ...PAGE_QUERY, state: words(SILENCE_STATES, `Of: ${SILENCE_STATES.join(', ')}`) },
-  { additionalProperties: false },
-)
+export const SilenceListQuery = closed({
+  ...PAGE_QUERY,
+  state: words(SILENCE_STATES, `Of: ${SILENCE_STATES.join(', ')}`),
+})

@@ -1,7 +1,7 @@
 // Bodies of /api-keys: credentials that services use instead of a login.
 import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { Groups } from './users.ts'
 import { ROLES } from './vocabulary.ts'
@@ -10,17 +10,14 @@ export const ApiKeyParams = Type.Object({
   key_id: Type.String({ examples: ['key_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
 
-export const NewApiKeyBody = Type.Object(
+export const NewApiKeyBody = closed(
+  'NewApiKeyBody',
+  'Without `expires_at` the key is valid until it is deleted.',
   {
     name: PersonName,
     role: choice(ROLES, { examples: ['operator'] }),
     groups: Type.Optional(Groups),
     expires_at: Type.Optional(orNull(instantText('to come', '2030-03-01T18:00:00Z'))),
-  },
-  {
-    title: 'NewApiKeyBody',
-    additionalProperties: false,
-    description: 'Without `expires_at` the key is valid until it is deleted.',
   },
 )
 
@@ -34,19 +31,16 @@ const API_KEY_FIELDS = {
   expires_at: orNull(Instant),
   last_used_at: orNull(Instant),
 }
-export const ApiKeyBody = Type.Object(API_KEY_FIELDS, { title: 'ApiKey' })
+export const ApiKeyBody = object('ApiKey', API_KEY_FIELDS)
 export type ApiKeyBody = Static<typeof ApiKeyBody>
 
-export const NewApiKey = Type.Object(
-  {
-    ...API_KEY_FIELDS,
-    api_key: Type.String({
-      description: 'The bearer token. It is shown in this answer only.',
-      examples: ['flk_…'],
-    }),
-  },
-  { title: 'NewApiKey' },
-)
+export const NewApiKey = object('NewApiKey', {
+  ...API_KEY_FIELDS,
+  api_key: Type.String({
+    description: 'The bearer token. It is shown in this answer only.',
+    examples: ['flk_…'],
+  }),
+})
 
-export const ApiKeyListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
+export const ApiKeyListQuery = closed(PAGE_QUERY)
 export const ApiKeyPage = pageOf(ApiKeyBody, 'ApiKeyPage')

@@ -2,28 +2,27 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 import { AUDIT_OUTCOMES } from './vocabulary.ts'
 
 /** `anonymous` is an unknown or unproven caller. `ota` is the service itself, acting by the rules of a deployment. */
 export const ACTOR_TYPES = ['user', 'api_key', 'provisioning_key', 'device', 'anonymous', 'ota'] as const
 
-export const AuditEntry = Type.Object(
+export const AuditEntry = object(
+  'AuditEntry',
+  '`detail` has the names of the fields that were sent, never their values.',
   {
     id: Type.String({ examples: ['aud_hk2n9w5p8c'] }),
     at: Instant,
-    actor: Type.Object(
-      {
-        type: choice(ACTOR_TYPES),
-        id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-        name: orNull(Type.String(), {
-          description: 'E-mail of the user, or name of the API key or provisioning key.',
-          examples: ['ada@example.com'],
-        }),
-      },
-      { title: 'AuditActor' },
-    ),
+    actor: object('AuditActor', {
+      type: choice(ACTOR_TYPES),
+      id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+      name: orNull(Type.String(), {
+        description: 'E-mail of the user, or name of the API key or provisioning key.',
+        examples: ['ada@example.com'],
+      }),
+    }),
     action: Type.String({
       description:
         'The operationId of a REST call, `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device, `mqtt.token` when its credentials are about to end, or `ota.abort` or `ota.rollback` for what a deployment decided by itself.',
@@ -47,10 +46,6 @@ export const AuditEntry = Type.Object(
       examples: [{ fields: ['device_id', 'name', 'type'] }],
     }),
   },
-  {
-    title: 'AuditEntry',
-    description: '`detail` has the names of the fields that were sent, never their values.',
-  },
 )
 export type AuditEntry = Static<typeof AuditEntry>
 
@@ -64,19 +59,16 @@ const filter = (description: string, example: string) =>
     }),
   )
 
-export const AuditQuery = Type.Object(
-  {
-    ...FEED_QUERY,
-    from: Type.Optional(instantText('inclusive')),
-    to: Type.Optional(instantText('exclusive')),
-    actor: filter('Who: the id, or the e-mail of a user', 'a@example.com'),
-    action: filter('What: an operationId', 'registerDevice'),
-    target: filter('To what: a path', 'devices/robot-7'),
-    device_id: filter('All that is about a device', 'robot-7'),
-    outcome: Type.Optional(choice(AUDIT_OUTCOMES)),
-    ip: filter('From where', '127.0.0.1'),
-  },
-  { additionalProperties: false },
-)
+export const AuditQuery = closed({
+  ...FEED_QUERY,
+  from: Type.Optional(instantText('inclusive')),
+  to: Type.Optional(instantText('exclusive')),
+  actor: filter('Who: the id, or the e-mail of a user', 'a@example.com'),
+  action: filter('What: an operationId', 'registerDevice'),
+  target: filter('To what: a path', 'devices/robot-7'),
+  device_id: filter('All that is about a device', 'robot-7'),
+  outcome: Type.Optional(choice(AUDIT_OUTCOMES)),
+  ip: filter('From where', '127.0.0.1'),
+})
 
 export const AuditPage = feedPageOf(AuditEntry, 'AuditPage')

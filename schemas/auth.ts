@@ -1,7 +1,7 @@
 // Bodies of /auth: users, their tokens, and the tokens of devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, closed, Instant, object, orNull } from './json-schema.ts'
 import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
 
 export const Email = Type.String({
@@ -31,15 +31,12 @@ export const PersonName = Type.String({
   examples: ['Ada'],
 })
 
-export const RegisterBody = Type.Object(
-  {
-    email: Email,
-    password: Password,
-    name: PersonName,
-    role: Type.Optional(choice(ROLES, { default: 'viewer' })),
-  },
-  { title: 'RegisterBody', additionalProperties: false },
-)
+export const RegisterBody = closed('RegisterBody', {
+  email: Email,
+  password: Password,
+  name: PersonName,
+  role: Type.Optional(choice(ROLES, { default: 'viewer' })),
+})
 export type RegisterBody = Static<typeof RegisterBody>
 
 export const LoginBody = Type.Object(
@@ -62,177 +59,139 @@ const RefreshToken = Type.String({
   examples: ['rt_…'],
 })
 // Open to further fields, because clients send the whole answer to a login.
-export const RefreshBody = Type.Object({ refresh_token: RefreshToken }, { title: 'RefreshBody' })
-export const LogoutBody = Type.Object(
-  { refresh_token: Type.Optional(RefreshToken) },
-  {
-    title: 'LogoutBody',
-    additionalProperties: false,
-    description: 'Without a refresh token, every login of the caller ends.',
-  },
-)
+export const RefreshBody = object('RefreshBody', { refresh_token: RefreshToken })
+export const LogoutBody = closed('LogoutBody', 'Without a refresh token, every login of the caller ends.', {
+  refresh_token: Type.Optional(RefreshToken),
+})
 
-export const RegisteredUser = Type.Object(
-  {
-    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: Type.String({ examples: ['ada@example.com'] }),
-    name: Type.String({ examples: ['Ada'] }),
-    role: choice(ROLES, { examples: ['viewer'] }),
-    created_at: Instant,
-  },
-  { title: 'RegisteredUser' },
-)
+export const RegisteredUser = object('RegisteredUser', {
+  id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  email: Type.String({ examples: ['ada@example.com'] }),
+  name: Type.String({ examples: ['Ada'] }),
+  role: choice(ROLES, { examples: ['viewer'] }),
+  created_at: Instant,
+})
 export type RegisteredUser = Static<typeof RegisteredUser>
 
-export const Me = Type.Object(
-  {
-    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: orNull(Type.String(), { description: 'Null for an API key.', examples: ['ada@example.com'] }),
-    name: Type.String({ examples: ['Ada'] }),
-    role: choice(ROLES, { examples: ['operator'] }),
-    groups: Type.Array(Type.String(), {
-      description:
-        'Groups that the user is limited to, each with the groups below it. Empty means the whole fleet.',
-      examples: [['warehouse/a']],
-    }),
-    created_at: Instant,
-    last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
-  },
-  { title: 'Me' },
-)
+export const Me = object('Me', {
+  id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  email: orNull(Type.String(), { description: 'Null for an API key.', examples: ['ada@example.com'] }),
+  name: Type.String({ examples: ['Ada'] }),
+  role: choice(ROLES, { examples: ['operator'] }),
+  groups: Type.Array(Type.String(), {
+    description:
+      'Groups that the user is limited to, each with the groups below it. Empty means the whole fleet.',
+    examples: [['warehouse/a']],
+  }),
+  created_at: Instant,
+  last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+})
 export type Me = Static<typeof Me>
 
-export const Login = Type.Object(
-  {
-    access_token: Type.String({ examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
-    refresh_token: Type.String({ examples: ['rt_…'] }),
-    token_type: choice(['bearer']),
-    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [3600] }),
-  },
-  { title: 'Login' },
-)
+export const Login = object('Login', {
+  access_token: Type.String({ examples: ['eyJhbGciOiJIUzI1NiJ9…'] }),
+  refresh_token: Type.String({ examples: ['rt_…'] }),
+  token_type: choice(['bearer']),
+  expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [3600] }),
+})
 export type Login = Static<typeof Login>
 
-export const DeviceTokenBody = Type.Object(
-  {
-    device_id: Type.String({ minLength: 1, maxLength: 64, examples: ['robot-7'] }),
-    scopes: Type.Optional(
-      Type.Array(choice(TOKEN_SCOPES), {
-        minItems: 1,
-        maxItems: TOKEN_SCOPES.length,
-        uniqueItems: true,
-        default: [...TOKEN_SCOPES],
-      }),
-    ),
-    ttl_hours: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: BODY_LIMITS.deviceTokenHoursMax,
-        default: BODY_LIMITS.deviceTokenHoursDefault,
-      }),
-    ),
-    ttl_sec: Type.Optional(
-      Type.Integer({
-        minimum: BODY_LIMITS.deviceTokenSecMin,
-        maximum: BODY_LIMITS.deviceTokenSecMax,
-        description: 'Lifetime in seconds. It counts instead of `ttl_hours`.',
-        examples: [3600],
-      }),
-    ),
-    revoke_previous: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Voids every earlier token of the device and ends its sessions.',
-      }),
-    ),
-  },
-  { title: 'DeviceTokenBody', additionalProperties: false },
-)
-
-export const RenewTokenBody = Type.Object(
-  {
-    mqtt_token: Type.String({
-      minLength: 1,
-      maxLength: 4_096,
-      description: 'The token that the device has.',
-      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+export const DeviceTokenBody = closed('DeviceTokenBody', {
+  device_id: Type.String({ minLength: 1, maxLength: 64, examples: ['robot-7'] }),
+  scopes: Type.Optional(
+    Type.Array(choice(TOKEN_SCOPES), {
+      minItems: 1,
+      maxItems: TOKEN_SCOPES.length,
+      uniqueItems: true,
+      default: [...TOKEN_SCOPES],
     }),
-    ttl_sec: Type.Optional(
-      Type.Integer({
-        minimum: BODY_LIMITS.deviceTokenSecMin,
-        maximum: BODY_LIMITS.deviceTokenSecMax,
-        description: 'Lifetime in seconds. It is never longer than that of the token that is renewed.',
-      }),
+  ),
+  ttl_hours: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: BODY_LIMITS.deviceTokenHoursMax,
+      default: BODY_LIMITS.deviceTokenHoursDefault,
+    }),
+  ),
+  ttl_sec: Type.Optional(
+    Type.Integer({
+      minimum: BODY_LIMITS.deviceTokenSecMin,
+      maximum: BODY_LIMITS.deviceTokenSecMax,
+      description: 'Lifetime in seconds. It counts instead of `ttl_hours`.',
+      examples: [3600],
+    }),
+  ),
+  revoke_previous: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Voids every earlier token of the device and ends its sessions.',
+    }),
+  ),
+})
+
+export const RenewTokenBody = closed('RenewTokenBody', {
+  mqtt_token: Type.String({
+    minLength: 1,
+    maxLength: 4_096,
+    description: 'The token that the device has.',
+    examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+  }),
+  ttl_sec: Type.Optional(
+    Type.Integer({
+      minimum: BODY_LIMITS.deviceTokenSecMin,
+      maximum: BODY_LIMITS.deviceTokenSecMax,
+      description: 'Lifetime in seconds. It is never longer than that of the token that is renewed.',
+    }),
+  ),
+})
+
+export const DeviceToken = object('DeviceToken', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  mqtt_token: Type.String({
+    description: 'The MQTT password of the device.',
+    examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+  }),
+  expires_at: Instant,
+})
+
+export const RevokedDevice = object('RevokedDevice', 'Tokens that were issued before that time are void.', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  tokens_valid_from: Instant,
+})
+
+export const SocketTicket = object('SocketTicket', {
+  ticket: Type.String({ description: 'Opens one socket at `/ws?ticket=…`.', examples: ['q8b…'] }),
+  expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
+})
+
+export const DownloadTicketBody = closed('DownloadTicketBody', {
+  path: Type.String({
+    minLength: 1,
+    maxLength: BODY_LIMITS.downloadPathCharsMax,
+    pattern: '^/api/v1/[!-~]*$',
+    description: 'Path and query of a GET that answers with a file.',
+    examples: ['/api/v1/devices/export?format=csv'],
+  }),
+})
+
+export const DownloadTicket = object('DownloadTicket', {
+  url: Type.String({
+    description: 'Path and query with a ticket, good once.',
+    examples: ['/api/v1/devices/export?format=csv&ticket=dl_…'],
+  }),
+  expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
+})
+
+export const JsonWebKeys = object('JsonWebKeys', {
+  keys: Type.Array(
+    Type.Object(
+      { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },
+      {
+        title: 'JsonWebKey',
+        description: 'A JSON Web Key (RFC 7517), with the members of its `kty`.',
+        additionalProperties: true,
+        examples: [{ kty: 'OKP', use: 'sig', alg: 'EdDSA', kid: 'k-2f1c', crv: 'Ed25519', x: 'VCpo…' }],
+      },
     ),
-  },
-  { title: 'RenewTokenBody', additionalProperties: false },
-)
-
-export const DeviceToken = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    mqtt_token: Type.String({
-      description: 'The MQTT password of the device.',
-      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
-    }),
-    expires_at: Instant,
-  },
-  { title: 'DeviceToken' },
-)
-
-export const RevokedDevice = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    tokens_valid_from: Instant,
-  },
-  { title: 'RevokedDevice', description: 'Tokens that were issued before that time are void.' },
-)
-
-export const SocketTicket = Type.Object(
-  {
-    ticket: Type.String({ description: 'Opens one socket at `/ws?ticket=…`.', examples: ['q8b…'] }),
-    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
-  },
-  { title: 'SocketTicket' },
-)
-
-export const DownloadTicketBody = Type.Object(
-  {
-    path: Type.String({
-      minLength: 1,
-      maxLength: BODY_LIMITS.downloadPathCharsMax,
-      pattern: '^/api/v1/[!-~]*$',
-      description: 'Path and query of a GET that answers with a file.',
-      examples: ['/api/v1/devices/export?format=csv'],
-    }),
-  },
-  { title: 'DownloadTicketBody', additionalProperties: false },
-)
-
-export const DownloadTicket = Type.Object(
-  {
-    url: Type.String({
-      description: 'Path and query with a ticket, good once.',
-      examples: ['/api/v1/devices/export?format=csv&ticket=dl_…'],
-    }),
-    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
-  },
-  { title: 'DownloadTicket' },
-)
-
-export const JsonWebKeys = Type.Object(
-  {
-    keys: Type.Array(
-      Type.Object(
-        { kty: Type.String(), use: choice(['sig']), alg: choice(['RS256', 'EdDSA']), kid: Type.String() },
-        {
-          title: 'JsonWebKey',
-          description: 'A JSON Web Key (RFC 7517), with the members of its `kty`.',
-          additionalProperties: true,
-          examples: [{ kty: 'OKP', use: 'sig', alg: 'EdDSA', kid: 'k-2f1c', crv: 'Ed25519', x: 'VCpo…' }],
-        },
-      ),
-    ),
-  },
-  { title: 'JsonWebKeys' },
-)
+  ),
+})

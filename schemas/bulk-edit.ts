@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { DEVICE_FILTERS, DeviceIdText, Group, Tags } from './device.ts'
-import { choice, orNull } from './json-schema.ts'
+import { choice, closed, object, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES } from './vocabulary.ts'
 
 const DeviceEditFilter = Type.Object(DEVICE_FILTERS, {
@@ -40,31 +40,25 @@ export const BulkEditBody = Type.Object(
 )
 export type BulkEditBody = Static<typeof BulkEditBody>
 
-export const BulkEditQuery = Type.Object(
-  {
-    dry_run: Type.Optional(Type.Boolean({ description: 'Tell what would change, and change nothing.' })),
-  },
-  { additionalProperties: false },
-)
+export const BulkEditQuery = closed({
+  dry_run: Type.Optional(Type.Boolean({ description: 'Tell what would change, and change nothing.' })),
+})
 
-const BulkEditRow = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    status: choice(['changed', 'unchanged', 'failed'], {
-      description: 'Of a dry run: what it would be.',
-    }),
-    error: Type.Optional(
-      Type.Object({ code: Type.String(), message: Type.String() }, { title: 'BulkEditError' }),
-    ),
-  },
-  { title: 'BulkEditRow' },
-)
+const BulkEditRow = object('BulkEditRow', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  status: choice(['changed', 'unchanged', 'failed'], {
+    description: 'Of a dry run: what it would be.',
+  }),
+  error: Type.Optional(object('BulkEditError', { code: Type.String(), message: Type.String() })),
+})
 export type BulkEditRow = Static<typeof BulkEditRow>
 
 const Count = Type.Integer({ minimum: 0 })
 const Counts = (description: string) => Type.Record(Type.String(), Count, { description })
 
-export const BulkEditResult = Type.Object(
+export const BulkEditResult = object(
+  'BulkEditResult',
+  'Devices are independent: some may be changed and others refused.',
   {
     dry_run: Type.Boolean(),
     total: Count,
@@ -74,10 +68,6 @@ export const BulkEditResult = Type.Object(
     by_status: Counts('Number of devices by their status before the change.'),
     by_type: Counts('Number of devices by type.'),
     results: Type.Array(BulkEditRow, { description: 'One for each device, ordered by its id.' }),
-  },
-  {
-    title: 'BulkEditResult',
-    description: 'Devices are independent: some may be changed and others refused.',
   },
 )
 export type BulkEditResult = Static<typeof BulkEditResult>

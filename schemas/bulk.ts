@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { RegisterDeviceBody, TokenExpiresAt } from './device.ts'
-import { choice, orNull } from './json-schema.ts'
+import { choice, closed, object, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
@@ -24,20 +24,17 @@ export const DEVICE_COLUMNS = [
 /** Further columns of an export, which a registration ignores. */
 export const REPORT_COLUMNS = ['status', 'firmware_version', 'created_at', 'updated_at'] as const
 
-export const BulkQuery = Type.Object(
-  {
-    dry_run: Type.Optional(
-      Type.Boolean({ description: 'Check every row without registering or changing any device.' }),
-    ),
-    upsert: Type.Optional(
-      Type.Boolean({
-        description:
-          'A row with the id of a device that exists changes that device as `PATCH /devices/{device_id}` would, instead of being refused. What the row leaves out stays.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const BulkQuery = closed({
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'Check every row without registering or changing any device.' }),
+  ),
+  upsert: Type.Optional(
+    Type.Boolean({
+      description:
+        'A row with the id of a device that exists changes that device as `PATCH /devices/{device_id}` would, instead of being refused. What the row leaves out stays.',
+    }),
+  ),
+})
 
 /** The handler reads the body as a stream. */
 export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
@@ -68,14 +65,11 @@ const BulkRow = Type.Object(
     device_id: orNull(Type.String(), { examples: ['robot-7'] }),
     status: choice(['created', 'updated', 'unchanged', 'valid', 'failed']),
     error: Type.Optional(
-      Type.Object(
-        {
-          code: Type.String(),
-          message: Type.String(),
-          errors: Type.Optional(Type.Array(FieldError)),
-        },
-        { title: 'BulkRowError' },
-      ),
+      object('BulkRowError', {
+        code: Type.String(),
+        message: Type.String(),
+        errors: Type.Optional(Type.Array(FieldError)),
+      }),
     ),
     access_token: Type.Optional(
       Type.String({ description: 'The MQTT password of the device. It is shown in this answer only.' }),
@@ -89,7 +83,9 @@ const BulkRow = Type.Object(
 )
 export type BulkRow = Static<typeof BulkRow>
 
-export const BulkResult = Type.Object(
+export const BulkResult = object(
+  'BulkResult',
+  'Rows are independent: some may be created and others refused.',
   {
     dry_run: Type.Boolean(),
     total: Type.Integer({ minimum: 0, examples: [1] }),
@@ -100,6 +96,5 @@ export const BulkResult = Type.Object(
     failed: Count,
     results: Type.Array(BulkRow),
   },
-  { title: 'BulkResult', description: 'Rows are independent: some may be created and others refused.' },
 )
 export type BulkResult = Static<typeof BulkResult>

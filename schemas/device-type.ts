@@ -1,6 +1,6 @@
 // Bodies of /device-types.
 import { Type } from 'typebox'
-import { choice, orNull } from './json-schema.ts'
+import { choice, object, orNull } from './json-schema.ts'
 
 const text = orNull(Type.String())
 const number = orNull(Type.Number())
@@ -22,17 +22,14 @@ const EXAMPLE = {
   heartbeat_timeout_sec: 900,
 }
 
-const ParameterBody = Type.Object(
-  {
-    name: Type.String(),
-    type: choice(['integer', 'number', 'boolean', 'string', 'array', 'object']),
-    required: Type.Boolean(),
-    description: Type.Optional(Type.String()),
-    min: Type.Optional(Type.Number()),
-    max: Type.Optional(Type.Number()),
-  },
-  { title: 'CommandParameter', description: 'What the type’s file leaves out is left out.' },
-)
+const ParameterBody = object('CommandParameter', 'What the type’s file leaves out is left out.', {
+  name: Type.String(),
+  type: choice(['integer', 'number', 'boolean', 'string', 'array', 'object']),
+  required: Type.Boolean(),
+  description: Type.Optional(Type.String()),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+})
 
 const DeviceTypeBody = Type.Object(
   {
@@ -68,4 +65,4 @@ const DeviceTypeBody = Type.Object(
   },
   { title: 'DeviceType', examples: [EXAMPLE] },
 )
-export const DeviceTypeList = Type.Object({ data: Type.Array(DeviceTypeBody) }, { title: 'DeviceTypeList' })
+export const DeviceTypeList = object('DeviceTypeList', { data: Type.Array(DeviceTypeBody) })

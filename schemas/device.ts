@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, FreeObject, IMMUTABLE, Instant, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, FreeObject, IMMUTABLE, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { DEVICE_STATUSES, JOB_STATUSES } from './vocabulary.ts'
 
@@ -49,20 +49,17 @@ export const NewDeviceId = Type.String({
   examples: ['robot-7'],
 })
 
-export const RegisterDeviceBody = Type.Object(
-  {
-    device_id: Type.Optional(NewDeviceId),
-    name: Name,
-    type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
-    description: Type.Optional(orNull(Description)),
-    group: Type.Optional(orNull(Group, { examples: ['warehouse/a'] })),
-    tags: Type.Optional(orNull(Tags, { examples: [['picker', 'floor-2']] })),
-    metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
-    parent_id: Type.Optional(orNull(DeviceIdText)),
-    heartbeat_timeout_sec: Type.Optional(orNull(HeartbeatTimeout)),
-  },
-  { title: 'RegisterDeviceBody', additionalProperties: false },
-)
+export const RegisterDeviceBody = closed('RegisterDeviceBody', {
+  device_id: Type.Optional(NewDeviceId),
+  name: Name,
+  type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
+  description: Type.Optional(orNull(Description)),
+  group: Type.Optional(orNull(Group, { examples: ['warehouse/a'] })),
+  tags: Type.Optional(orNull(Tags, { examples: [['picker', 'floor-2']] })),
+  metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
+  parent_id: Type.Optional(orNull(DeviceIdText)),
+  heartbeat_timeout_sec: Type.Optional(orNull(HeartbeatTimeout)),
+})
 export type RegisterDeviceBody = Static<typeof RegisterDeviceBody>
 
 export const ReplaceDeviceBody = Type.Object(
@@ -140,39 +137,33 @@ const DEVICE_FIELDS = {
     description: 'Silence after which the device is offline: its own, its type’s or the service’s.',
     examples: [60],
   }),
-  connectivity: Type.Object(
-    {
-      connected: Type.Boolean({ examples: [true] }),
-      since: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
-      reason: orNull(Type.String(), { examples: ['connect'] }),
-      session_id: orNull(Type.String()),
-      ip: orNull(Type.String(), { examples: ['10.0.4.17'] }),
-      subscriptions: Type.Array(Type.String(), {
-        description:
-          'Which of `command` and `ota` its connection has subscribed to. Commands wait for a device without `command`.',
-        examples: [['command', 'ota']],
-      }),
-      flapping: Type.Boolean({
-        description: 'True if five or more connects are remembered. One is forgotten each minute.',
-      }),
-    },
-    { title: 'Connectivity' },
-  ),
+  connectivity: object('Connectivity', {
+    connected: Type.Boolean({ examples: [true] }),
+    since: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+    reason: orNull(Type.String(), { examples: ['connect'] }),
+    session_id: orNull(Type.String()),
+    ip: orNull(Type.String(), { examples: ['10.0.4.17'] }),
+    subscriptions: Type.Array(Type.String(), {
+      description:
+        'Which of `command` and `ota` its connection has subscribed to. Commands wait for a device without `command`.',
+      examples: [['command', 'ota']],
+    }),
+    flapping: Type.Boolean({
+      description: 'True if five or more connects are remembered. One is forgotten each minute.',
+    }),
+  }),
   last_seen_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
   last_telemetry_at: orNull(Instant, { examples: ['2026-03-01T08:31:05.250Z'] }),
-  alerts: Type.Object(
-    {
-      critical: Type.Integer({ minimum: 0 }),
-      warning: Type.Integer({ minimum: 0 }),
-      info: Type.Integer({ minimum: 0 }),
-    },
-    { title: 'OpenAlerts', description: 'How many alerts of the device are open.' },
-  ),
+  alerts: object('OpenAlerts', 'How many alerts of the device are open.', {
+    critical: Type.Integer({ minimum: 0 }),
+    warning: Type.Integer({ minimum: 0 }),
+    info: Type.Integer({ minimum: 0 }),
+  }),
   created_at: Instant,
   updated_at: Instant,
   etag: Type.String({ examples: ['4-1k2j3h'] }),
 }
-export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
+export const DeviceBody = object('Device', DEVICE_FIELDS)
 export type DeviceBody = Static<typeof DeviceBody>
 
 /** The expiry of the token that a registration returns. */
@@ -182,34 +173,28 @@ export const TokenExpiresAt = Type.String({
   examples: ['2027-03-01T08:30:00.000Z'],
 })
 
-export const RegisteredDevice = Type.Object(
-  {
-    ...DEVICE_FIELDS,
-    id: Type.String({ description: 'The same as `device_id`.', examples: ['robot-7'] }),
-    access_token: Type.String({
-      description: 'The MQTT password of the device. It is shown in this answer only.',
-      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
-    }),
-    token_expires_at: TokenExpiresAt,
-    mqtt_topics: Type.Object({
-      publish: Type.String({ examples: ['fleet/robot-7/#'] }),
-      subscribe: Type.String({ examples: ['fleet/robot-7/#'] }),
-    }),
-    mqtt_endpoint: Type.String({ examples: ['mqtt://localhost:1883'] }),
-  },
-  { title: 'RegisteredDevice' },
-)
+export const RegisteredDevice = object('RegisteredDevice', {
+  ...DEVICE_FIELDS,
+  id: Type.String({ description: 'The same as `device_id`.', examples: ['robot-7'] }),
+  access_token: Type.String({
+    description: 'The MQTT password of the device. It is shown in this answer only.',
+    examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+  }),
+  token_expires_at: TokenExpiresAt,
+  mqtt_topics: Type.Object({
+    publish: Type.String({ examples: ['fleet/robot-7/#'] }),
+    subscribe: Type.String({ examples: ['fleet/robot-7/#'] }),
+  }),
+  mqtt_endpoint: Type.String({ examples: ['mqtt://localhost:1883'] }),
+})
 
-export const DecommissionQuery = Type.Object(
-  {
-    purge: Type.Optional(
-      Type.Boolean({
-        description: 'Removes everything about the device, and frees its id. It cannot be undone.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const DecommissionQuery = closed({
+  purge: Type.Optional(
+    Type.Boolean({
+      description: 'Removes everything about the device, and frees its id. It cannot be undone.',
+    }),
+  ),
+})
 
 const DEVICE_FORMATS = ['ndjson', 'csv'] as const
 export const DEVICE_FILTERS = {
@@ -251,22 +236,16 @@ const LIST_FILTERS = {
 }
 
 const SORTS = ['created_at', 'updated_at', 'name', 'device_id', 'status', 'type', 'group'] as const
-export const DeviceListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    ...LIST_FILTERS,
-    sort: sortBy(SORTS, 'created_at:DESC'),
-  },
-  { additionalProperties: false },
-)
+export const DeviceListQuery = closed({
+  ...PAGE_QUERY,
+  ...LIST_FILTERS,
+  sort: sortBy(SORTS, 'created_at:DESC'),
+})
 export const DevicePage = pageOf(DeviceBody, 'DevicePage')
 
-export const DeviceExportQuery = Type.Object(
-  {
-    ...LIST_FILTERS,
-    format: Type.Optional(
-      choice(DEVICE_FORMATS, { description: 'Default: the format that `Accept` asks for, else `ndjson`.' }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const DeviceExportQuery = closed({
+  ...LIST_FILTERS,
+  format: Type.Optional(
+    choice(DEVICE_FORMATS, { description: 'Default: the format that `Accept` asks for, else `ndjson`.' }),
+  ),
+})

@@ -1,7 +1,7 @@
 // Bodies of /ota/firmware.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, IMMUTABLE, Instant, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, IMMUTABLE, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { FIRMWARE_STATUSES, SIGNATURE_ALGS } from './vocabulary.ts'
 
@@ -76,37 +76,34 @@ export const FirmwareParams = Type.Object({
   firmware_id: Type.String({ examples: ['fw_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
 
-export const FirmwareBody = Type.Object(
-  {
-    firmware_id: FirmwareParams.properties.firmware_id,
-    version: Type.String({ examples: ['2.1.0'] }),
-    device_type: Type.String({ examples: ['mqtt_device'] }),
-    changelog: Type.String(),
-    filename: Type.String({ examples: ['firmware.bin'] }),
-    size_bytes: Type.Integer({ minimum: 1, examples: [1_048_576] }),
-    content_type: Type.String({ examples: ['application/octet-stream'] }),
-    sha256: Sha256,
-    signature: orNull(Type.String()),
-    signature_alg: orNull(choice(SIGNATURE_ALGS)),
-    signature_verified: orNull(Type.Boolean(), {
-      description: 'Null if the service had no keys to check it with.',
-    }),
-    min_from_version: orNull(Type.String()),
-    from_versions: Type.Array(Type.String()),
-    reports_as: Type.String({ examples: ['2.1.0'] }),
-    status: choice(FIRMWARE_STATUSES),
-    storage: choice(['stored', 'missing'], { description: 'Whether the image is there.' }),
-    deployments: Type.Object({
-      active: Type.Integer({ minimum: 0 }),
-      total: Type.Integer({ minimum: 0 }),
-    }),
-    uploaded_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    created_at: Instant,
-    updated_at: Instant,
-    etag: Type.String({ examples: ['1'] }),
-  },
-  { title: 'Firmware' },
-)
+export const FirmwareBody = object('Firmware', {
+  firmware_id: FirmwareParams.properties.firmware_id,
+  version: Type.String({ examples: ['2.1.0'] }),
+  device_type: Type.String({ examples: ['mqtt_device'] }),
+  changelog: Type.String(),
+  filename: Type.String({ examples: ['firmware.bin'] }),
+  size_bytes: Type.Integer({ minimum: 1, examples: [1_048_576] }),
+  content_type: Type.String({ examples: ['application/octet-stream'] }),
+  sha256: Sha256,
+  signature: orNull(Type.String()),
+  signature_alg: orNull(choice(SIGNATURE_ALGS)),
+  signature_verified: orNull(Type.Boolean(), {
+    description: 'Null if the service had no keys to check it with.',
+  }),
+  min_from_version: orNull(Type.String()),
+  from_versions: Type.Array(Type.String()),
+  reports_as: Type.String({ examples: ['2.1.0'] }),
+  status: choice(FIRMWARE_STATUSES),
+  storage: choice(['stored', 'missing'], { description: 'Whether the image is there.' }),
+  deployments: Type.Object({
+    active: Type.Integer({ minimum: 0 }),
+    total: Type.Integer({ minimum: 0 }),
+  }),
+  uploaded_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  created_at: Instant,
+  updated_at: Instant,
+  etag: Type.String({ examples: ['1'] }),
+})
 export type FirmwareBody = Static<typeof FirmwareBody>
 
 export const EditFirmwareBody = Type.Object(
@@ -129,35 +126,28 @@ export const EditFirmwareBody = Type.Object(
   },
 )
 
-export const ForceQuery = Type.Object(
-  {
-    force: Type.Optional(
-      Type.Boolean({
-        description:
-          'Yanking aborts the deployments that are in the way. Deleting takes the way back from devices.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const ForceQuery = closed({
+  force: Type.Optional(
+    Type.Boolean({
+      description:
+        'Yanking aborts the deployments that are in the way. Deleting takes the way back from devices.',
+    }),
+  ),
+})
 
 const SORTS = ['created_at', 'version', 'device_type', 'size_bytes', 'updated_at'] as const
 export type FirmwareSort = (typeof SORTS)[number]
 
-export const FirmwareListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    device_type: Type.Optional(Type.String({ maxLength: 64 })),
-    version: Type.Optional(Type.String({ maxLength: BODY_LIMITS.firmwareVersionCharsMax })),
-    status: Type.Optional(choice(FIRMWARE_STATUSES)),
-    sha256: Type.Optional(Sha256),
-    sort: sortBy(SORTS, 'created_at:DESC'),
-  },
-  { additionalProperties: false },
-)
+export const FirmwareListQuery = closed({
+  ...PAGE_QUERY,
+  device_type: Type.Optional(Type.String({ maxLength: 64 })),
+  version: Type.Optional(Type.String({ maxLength: BODY_LIMITS.firmwareVersionCharsMax })),
+  status: Type.Optional(choice(FIRMWARE_STATUSES)),
+  sha256: Type.Optional(Sha256),
+  sort: sortBy(SORTS, 'created_at:DESC'),
+})
 export const FirmwarePage = pageOf(FirmwareBody, 'FirmwarePage')
 
-export const OtaKeys = Type.Object(
-  { keys: Type.Array(Type.Unsafe<object>({ type: 'object' })) },
-  { title: 'OtaKeys', description: 'The keys that sign manifests, as a JWK Set (RFC 7517).' },
-)
+export const OtaKeys = object('OtaKeys', 'The keys that sign manifests, as a JWK Set (RFC 7517).', {
+  keys: Type.Array(Type.Unsafe<object>({ type: 'object' })),
+})

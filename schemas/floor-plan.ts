@@ -1,6 +1,8 @@
 // Bodies of /floor-plan: the picture under the plan of devices.
+
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import { closed, object } from './json-schema.ts'
 
 /** Large enough for metres and degrees, and small enough for exact computation. */
 const FAR = 1e9
@@ -33,18 +35,12 @@ const PLACED = {
   top: coordinate('Where its upper edge is: further than the lower one.', 25),
 }
 
-export const PutFloorPlanBody = Type.Object(PLACED, {
-  title: 'PutFloorPlanBody',
-  additionalProperties: false,
-})
+export const PutFloorPlanBody = closed('PutFloorPlanBody', PLACED)
 export type PutFloorPlanBody = Static<typeof PutFloorPlanBody>
 
 export const FLOOR_PLAN_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const
-export const FloorPlanBody = Type.Object(
-  {
-    media_type: Type.Enum(FLOOR_PLAN_TYPES, { description: 'As the first bytes of the picture say.' }),
-    ...PLACED,
-  },
-  { title: 'FloorPlan' },
-)
+export const FloorPlanBody = object('FloorPlan', {
+  media_type: Type.Enum(FLOOR_PLAN_TYPES, { description: 'As the first bytes of the picture say.' }),
+  ...PLACED,
+})
 export type FloorPlanBody = Static<typeof FloorPlanBody>

@@ -1,8 +1,8 @@
 // Bodies of the operational endpoints.
 import { type Static, Type } from 'typebox'
-import { choice } from './json-schema.ts'
+import { choice, object } from './json-schema.ts'
 
-export const Liveness = Type.Object({ status: choice(['live']) }, { title: 'Liveness' })
+export const Liveness = object('Liveness', { status: choice(['live']) })
 
 export const Dependencies = Type.Array(
   Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() }),
@@ -10,15 +10,12 @@ export const Dependencies = Type.Array(
 )
 
 const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
-export const Readiness = Type.Object(
-  {
-    status: choice(READINESS),
-    http_url: Type.Optional(Type.String({ examples: ['http://localhost:8000'] })),
-    mqtt_url: Type.Optional(Type.String({ examples: ['mqtt://localhost:1883'] })),
-    dependencies: Type.Optional(Dependencies),
-  },
-  { title: 'Readiness' },
-)
+export const Readiness = object('Readiness', {
+  status: choice(READINESS),
+  http_url: Type.Optional(Type.String({ examples: ['http://localhost:8000'] })),
+  mqtt_url: Type.Optional(Type.String({ examples: ['mqtt://localhost:1883'] })),
+  dependencies: Type.Optional(Dependencies),
+})
 export type Readiness = Static<typeof Readiness>
 
 export const ReadyQuery = Type.Object({ verbose: Type.Optional(Type.String()) })

@@ -1,7 +1,30 @@
 // Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI document.
-import { type TProperties, type TSchemaOptions, Type } from 'typebox'
+import { type TObject, type TProperties, type TSchemaOptions, Type } from 'typebox'
 import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
+
+/** The title of an object, perhaps its description, and its fields. */
+type TitledFields<Fields> =
+  | [title: string, fields: Fields]
+  | [title: string, description: string, fields: Fields]
+
+export function object<Fields extends TProperties>(
+  ...[title, ...rest]: TitledFields<Fields>
+): TObject<Fields> {
+  return rest.length === 1
+    ? Type.Object(rest[0], { title })
+    : Type.Object(rest[1], { title, description: rest[0] })
+}
+
+/** An object in which no other fields are allowed, such as a body or a query. */
+export function closed<Fields extends TProperties>(
+  ...parts: [Fields] | TitledFields<Fields>
+): TObject<Fields> {
+  const only = { additionalProperties: false }
+  if (parts.length === 1) return Type.Object(parts[0], only)
+  if (parts.length === 2) return Type.Object(parts[1], { title: parts[0], ...only })
+  return Type.Object(parts[2], { title: parts[0], ...only, description: parts[1] })
+}
 
 /** One of a fixed list of words. A union of literals would report one error per literal for a wrong word. */
 export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {
@@ -73,8 +96,14 @@ export const instantText = (description: string, example = '2026-03-01T08:30:00Z
     examples: [example, '-15m'],
   })
 
+export const whole = (minimum: number, maximum: number, more: object = {}) =>
+  Type.Integer({ minimum, maximum, ...more })
+
 /** The example is null unless the options contain one. */
 export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
   schema: T,
   options: TSchemaOptions = {},
 ) => Type.Union([schema, Type.Null()], options)
+
+export const optionalOrNull = <T extends Parameters<typeof orNull>[0]>(schema: T) =>
+  Type.Optional(orNull(schema))

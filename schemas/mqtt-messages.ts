@@ -2,7 +2,7 @@
 // message is read, and is more lenient.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, object, orNull } from './json-schema.ts'
 import { ProvisionedDevice } from './provisioning.ts'
 import {
   type CLOUD_ONLY_SUFFIXES,
@@ -50,27 +50,21 @@ const NamedTelemetry = Type.Unsafe<object>({
   title: 'NamedTelemetryMessage',
   anyOf: [Report, Reports, { type: ['number', 'string', 'boolean'], examples: [21.5] }],
 })
-const StatusMessage = Type.Object(
-  {
-    status: choice(['online', 'offline'], { examples: ['online'] }),
-    session_id: Type.Optional(text('5f0c', 'Another one after each connect.')),
-    reason: Type.Optional(text('connect')),
-    firmware_version: Type.Optional(text('1.4.2')),
-    firmware_sha256: Type.Optional(text('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08')),
-    boot_id: Type.Optional(text('b-19', 'Another one after each restart.')),
-  },
-  { title: 'StatusMessage' },
-)
-const LogMessage = Type.Object(
-  {
-    level: choice(LOG_LEVELS, { examples: ['warn'] }),
-    message: text('the wheel slips'),
-    logger: Type.Optional(text('drive')),
-    timestamp: Type.Optional(Time),
-    fields: Type.Optional(FreeObject),
-  },
-  { title: 'LogMessage' },
-)
+const StatusMessage = object('StatusMessage', {
+  status: choice(['online', 'offline'], { examples: ['online'] }),
+  session_id: Type.Optional(text('5f0c', 'Another one after each connect.')),
+  reason: Type.Optional(text('connect')),
+  firmware_version: Type.Optional(text('1.4.2')),
+  firmware_sha256: Type.Optional(text('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08')),
+  boot_id: Type.Optional(text('b-19', 'Another one after each restart.')),
+})
+const LogMessage = object('LogMessage', {
+  level: choice(LOG_LEVELS, { examples: ['warn'] }),
+  message: text('the wheel slips'),
+  logger: Type.Optional(text('drive')),
+  timestamp: Type.Optional(Time),
+  fields: Type.Optional(FreeObject),
+})
 const ReportedMessage = Type.Unsafe<object>({
   title: 'ReportedMessage',
   type: 'object',
@@ -80,57 +74,47 @@ const ReportedMessage = Type.Unsafe<object>({
     { state: { report_interval_sec: 5 }, version: 7, client_token: 'report-17' },
   ],
 })
-const AckMessage = Type.Object(
-  {
-    request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'),
-    status: choice(['acked', 'accepted', 'in_progress', 'completed', 'failed', 'rejected'], {
-      examples: ['completed'],
-    }),
-    progress: Type.Optional(Progress),
-    result: Type.Optional(Type.Unsafe<unknown>({ description: 'Any JSON.', examples: [{ docked: true }] })),
-    error: Type.Optional(Failure),
-    executed_at: Type.Optional(Time),
-  },
-  { title: 'AckMessage' },
-)
-const OtaStatusMessage = Type.Object(
-  {
-    deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
-    attempt: Type.Optional(Type.Integer({ minimum: 1, examples: [1] })),
-    status: choice(
-      [
-        ...(['accepted', 'downloading', 'verifying', 'downloaded', 'installing', 'rebooting'] as const),
-        ...(['confirming', 'succeeded', 'already_installed', 'failed', 'rejected', 'deferred'] as const),
-        ...(['cancelled', 'rolled_back', 'refresh'] as const),
-      ],
-      { examples: ['downloading'] },
-    ),
-    progress: Type.Optional(Progress),
-    version: Type.Optional(text('2.1.0')),
-    error: Type.Optional(Failure),
-    until: Type.Optional(Time),
-    retry_after_sec: Type.Optional(Type.Number({ minimum: 0, examples: [600] })),
-  },
-  { title: 'OtaStatusMessage' },
-)
+const AckMessage = object('AckMessage', {
+  request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y'),
+  status: choice(['acked', 'accepted', 'in_progress', 'completed', 'failed', 'rejected'], {
+    examples: ['completed'],
+  }),
+  progress: Type.Optional(Progress),
+  result: Type.Optional(Type.Unsafe<unknown>({ description: 'Any JSON.', examples: [{ docked: true }] })),
+  error: Type.Optional(Failure),
+  executed_at: Type.Optional(Time),
+})
+const OtaStatusMessage = object('OtaStatusMessage', {
+  deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
+  attempt: Type.Optional(Type.Integer({ minimum: 1, examples: [1] })),
+  status: choice(
+    [
+      ...(['accepted', 'downloading', 'verifying', 'downloaded', 'installing', 'rebooting'] as const),
+      ...(['confirming', 'succeeded', 'already_installed', 'failed', 'rejected', 'deferred'] as const),
+      ...(['cancelled', 'rolled_back', 'refresh'] as const),
+    ],
+    { examples: ['downloading'] },
+  ),
+  progress: Type.Optional(Progress),
+  version: Type.Optional(text('2.1.0')),
+  error: Type.Optional(Failure),
+  until: Type.Optional(Time),
+  retry_after_sec: Type.Optional(Type.Number({ minimum: 0, examples: [600] })),
+})
 
-const ShadowGetMessage = Type.Object(
-  { client_token: Type.Optional(ClientToken) },
-  { title: 'ShadowGetMessage', description: 'An empty payload does, too.' },
-)
-const TokenRequest = Type.Object(
-  {
-    ttl_sec: Type.Optional(
-      Type.Integer({
-        minimum: BODY_LIMITS.deviceTokenSecMin,
-        maximum: BODY_LIMITS.deviceTokenSecMax,
-        examples: [86_400],
-      }),
-    ),
-    client_token: Type.Optional(ClientToken),
-  },
-  { title: 'TokenRequest', description: 'An empty payload asks for as long a lifetime as may be.' },
-)
+const ShadowGetMessage = object('ShadowGetMessage', 'An empty payload does, too.', {
+  client_token: Type.Optional(ClientToken),
+})
+const TokenRequest = object('TokenRequest', 'An empty payload asks for as long a lifetime as may be.', {
+  ttl_sec: Type.Optional(
+    Type.Integer({
+      minimum: BODY_LIMITS.deviceTokenSecMin,
+      maximum: BODY_LIMITS.deviceTokenSecMax,
+      examples: [86_400],
+    }),
+  ),
+  client_token: Type.Optional(ClientToken),
+})
 
 type UplinkKind = Exclude<Uplink['kind'], 'sub' | 'cloud_only' | 'other'>
 const up = (
@@ -175,84 +159,70 @@ export const UPLINK_MESSAGES: Readonly<Record<UplinkKind, readonly DeviceMessage
   ],
 }
 
-const CommandMessage = Type.Object(
-  {
-    request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y', 'The same when the command is delivered twice.'),
-    command: text('dock'),
-    data: FreeObject,
-    timeout_ms: Type.Integer({ minimum: 1, examples: [30_000] }),
-    expires_at: Instant,
-    priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
-    issued_at: Instant,
-  },
-  { title: 'CommandMessage' },
-)
-const DesiredMessage = Type.Object(
-  {
-    version: Version,
-    state: FreeObject,
-    metadata: Type.Optional(FreeObject),
-    timestamp: Instant,
-  },
-  { title: 'DesiredMessage', description: '`state` is all that differs from the reported state.' },
-)
-const OtaMessage = Type.Object(
-  {
-    deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
-    request_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
-    attempt: Type.Integer({ minimum: 1, examples: [1] }),
-    seq: Type.Integer({ minimum: 0, examples: [1] }),
-    action: choice(['install', 'rollback', 'cancel'], { examples: ['install'] }),
-    version: text('2.1.0'),
-    reports_as: text('2.1.0', 'The version that the device says once it runs it.'),
-    device_type: text('ros2_robot'),
-    checksum: text('sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
-    sha256: text('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
-    size_bytes: Type.Integer({ minimum: 0, examples: [1_048_576] }),
-    filename: text('robot.bin'),
-    content_type: text('application/octet-stream'),
-    signature: Type.Optional(text('MEUCIQ…')),
-    signature_alg: Type.Optional(choice(SIGNATURE_ALGS)),
-    url: text('https://fleet.example.com/ota/artifacts/fw_…/robot.bin?…'),
-    manifest: Type.Optional(text('eyJ…', 'All of it, signed.')),
-    local_ok: Type.Boolean({ description: 'An image that the device has kept will do.', examples: [false] }),
-    force: Type.Boolean({ examples: [false] }),
-    not_after: orNull(Instant),
-    expires_at: Instant,
-    issued_at: Instant,
-  },
-  { title: 'OtaMessage' },
-)
-const AcceptedMessage = Type.Object(
-  { version: Version, timestamp: Instant, client_token: Type.Optional(ClientToken) },
-  { title: 'ReportAccepted' },
-)
-const RejectedMessage = Type.Object(
-  {
-    code: text('DEVICE_SHADOW_CONFLICT'),
-    status: Type.Integer({ examples: [409] }),
-    title: text('Shadow version conflict'),
-    detail: Type.Optional(text('expected version 7, got 6')),
-    timestamp: Instant,
-    client_token: Type.Optional(ClientToken),
-  },
-  { title: 'ReportRejected' },
-)
-const ShadowMessage = Type.Object(
-  {
-    device_id: text('robot-7'),
-    version: Version,
-    desired: FreeObject,
-    reported: FreeObject,
-    delta: FreeObject,
-    in_sync: Type.Boolean({ examples: [true] }),
-    metadata: Type.Optional(FreeObject),
-    updated_at: orNull(Instant),
-    timestamp: Instant,
-    client_token: Type.Optional(ClientToken),
-  },
-  { title: 'ShadowMessage' },
-)
+const CommandMessage = object('CommandMessage', {
+  request_id: text('cmd_01jd0c3k9x7m2v5t8r4q6w1z0y', 'The same when the command is delivered twice.'),
+  command: text('dock'),
+  data: FreeObject,
+  timeout_ms: Type.Integer({ minimum: 1, examples: [30_000] }),
+  expires_at: Instant,
+  priority: choice(COMMAND_PRIORITIES, { examples: ['normal'] }),
+  issued_at: Instant,
+})
+const DesiredMessage = object('DesiredMessage', '`state` is all that differs from the reported state.', {
+  version: Version,
+  state: FreeObject,
+  metadata: Type.Optional(FreeObject),
+  timestamp: Instant,
+})
+const OtaMessage = object('OtaMessage', {
+  deployment_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
+  request_id: text('dep_01jd0c3k9x7m2v5t8r4q6w1z0y'),
+  attempt: Type.Integer({ minimum: 1, examples: [1] }),
+  seq: Type.Integer({ minimum: 0, examples: [1] }),
+  action: choice(['install', 'rollback', 'cancel'], { examples: ['install'] }),
+  version: text('2.1.0'),
+  reports_as: text('2.1.0', 'The version that the device says once it runs it.'),
+  device_type: text('ros2_robot'),
+  checksum: text('sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
+  sha256: text('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
+  size_bytes: Type.Integer({ minimum: 0, examples: [1_048_576] }),
+  filename: text('robot.bin'),
+  content_type: text('application/octet-stream'),
+  signature: Type.Optional(text('MEUCIQ…')),
+  signature_alg: Type.Optional(choice(SIGNATURE_ALGS)),
+  url: text('https://fleet.example.com/ota/artifacts/fw_…/robot.bin?…'),
+  manifest: Type.Optional(text('eyJ…', 'All of it, signed.')),
+  local_ok: Type.Boolean({ description: 'An image that the device has kept will do.', examples: [false] }),
+  force: Type.Boolean({ examples: [false] }),
+  not_after: orNull(Instant),
+  expires_at: Instant,
+  issued_at: Instant,
+})
+const AcceptedMessage = object('ReportAccepted', {
+  version: Version,
+  timestamp: Instant,
+  client_token: Type.Optional(ClientToken),
+})
+const RejectedMessage = object('ReportRejected', {
+  code: text('DEVICE_SHADOW_CONFLICT'),
+  status: Type.Integer({ examples: [409] }),
+  title: text('Shadow version conflict'),
+  detail: Type.Optional(text('expected version 7, got 6')),
+  timestamp: Instant,
+  client_token: Type.Optional(ClientToken),
+})
+const ShadowMessage = object('ShadowMessage', {
+  device_id: text('robot-7'),
+  version: Version,
+  desired: FreeObject,
+  reported: FreeObject,
+  delta: FreeObject,
+  in_sync: Type.Boolean({ examples: [true] }),
+  metadata: Type.Optional(FreeObject),
+  updated_at: orNull(Instant),
+  timestamp: Instant,
+  client_token: Type.Optional(ClientToken),
+})
 
 type CloudOnly = (typeof CLOUD_ONLY_SUFFIXES)[number]
 /** What is sent to devices on topics reserved for the cloud. A new one needs an entry here. */
@@ -267,44 +237,35 @@ export const CLOUD_MESSAGES: Readonly<Record<CloudOnly, DeviceMessage>> = {
   ota: up('ota', 'ota', { summary: 'Firmware to install, or to leave alone', payload: OtaMessage }),
 }
 
-const TokenMessage = Type.Object(
-  {
-    mqtt_token: text('eyJhbGciOiJIUzI1NiJ9…'),
-    expires_at: Instant,
-    client_token: Type.Optional(ClientToken),
-  },
-  { title: 'TokenMessage' },
-)
-const ErrorMessage = Type.Object(
-  {
-    code: text('UNKNOWN_TOPIC', 'The reason of the dead letter, or `TOKEN_EXPIRES`.'),
-    detail: text('nothing takes messages on telemtry; did you mean telemetry?'),
-    topic: text('fleet/robot-7/telemtry'),
-    advice: text('publish on one of the topics in the guide for devices'),
-    timestamp: Instant,
-  },
-  { title: 'ErrorMessage' },
-)
+const TokenMessage = object('TokenMessage', {
+  mqtt_token: text('eyJhbGciOiJIUzI1NiJ9…'),
+  expires_at: Instant,
+  client_token: Type.Optional(ClientToken),
+})
+const ErrorMessage = object('ErrorMessage', {
+  code: text('UNKNOWN_TOPIC', 'The reason of the dead letter, or `TOKEN_EXPIRES`.'),
+  detail: text('nothing takes messages on telemtry; did you mean telemetry?'),
+  topic: text('fleet/robot-7/telemtry'),
+  advice: text('publish on one of the topics in the guide for devices'),
+  timestamp: Instant,
+})
 
-const ProvisionRequest = Type.Object(
-  { name: Type.Optional(text('Picker 7')), client_token: Type.Optional(ClientToken) },
-  { title: 'ProvisionRequest', description: 'An empty payload does as well.' },
-)
-const ProvisionAccepted = Type.Object(
-  { ...ProvisionedDevice.properties, client_token: Type.Optional(ClientToken) },
-  { title: 'ProvisionAccepted' },
-)
-const ProvisionRejected = Type.Object(
-  {
-    code: text('PROVISIONING_PENDING'),
-    status: Type.Integer({ examples: [409] }),
-    detail: text('The device waits for approval'),
-    advice: text('The device asks again, after a while.'),
-    retry_after_sec: Type.Optional(Type.Integer({ minimum: 1, examples: [30] })),
-    client_token: Type.Optional(ClientToken),
-  },
-  { title: 'ProvisionRejected' },
-)
+const ProvisionRequest = object('ProvisionRequest', 'An empty payload does as well.', {
+  name: Type.Optional(text('Picker 7')),
+  client_token: Type.Optional(ClientToken),
+})
+const ProvisionAccepted = object('ProvisionAccepted', {
+  ...ProvisionedDevice.properties,
+  client_token: Type.Optional(ClientToken),
+})
+const ProvisionRejected = object('ProvisionRejected', {
+  code: text('PROVISIONING_PENDING'),
+  status: Type.Integer({ examples: [409] }),
+  detail: text('The device waits for approval'),
+  advice: text('The device asks again, after a while.'),
+  retry_after_sec: Type.Optional(Type.Integer({ minimum: 1, examples: [30] })),
+  client_token: Type.Optional(ClientToken),
+})
 
 /** The request of a device that connects with a provisioning key as its password. No other client may publish it. */
 export const PROVISION_REQUEST: DeviceMessage = up(PROVISION_GET_SUFFIX, 'provision_get', {

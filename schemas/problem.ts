@@ -1,20 +1,19 @@
 // A refusal as RFC 9457 problem details with a stable code. REST, MQTT and /ws send the same object.
 import { type Static, Type } from 'typebox'
-import { choice, orNull } from './json-schema.ts'
+import { choice, object, orNull } from './json-schema.ts'
 import { CONDITION_CODES, problemPath, REFUSAL_CODES, REFUSALS, type RefusalCode } from './refusals.ts'
 
-export const FieldError = Type.Object(
-  {
-    path: Type.String({ description: 'JSON pointer to the field.' }),
-    in: Type.Optional(choice(['body', 'query', 'path'])),
-    code: Type.String({ examples: ['OUT_OF_RANGE'] }),
-    message: Type.String({ examples: ['must be <= 200'] }),
-  },
-  { title: 'FieldError' },
-)
+export const FieldError = object('FieldError', {
+  path: Type.String({ description: 'JSON pointer to the field.' }),
+  in: Type.Optional(choice(['body', 'query', 'path'])),
+  code: Type.String({ examples: ['OUT_OF_RANGE'] }),
+  message: Type.String({ examples: ['must be <= 200'] }),
+})
 export type FieldError = Static<typeof FieldError>
 
-export const Problem = Type.Object(
+export const Problem = object(
+  'Problem',
+  'RFC 9457 problem details. `code` is stable and decides which further members there are.',
   {
     type: Type.String({ examples: ['/problems/not-found'] }),
     title: Type.String(),
@@ -24,10 +23,6 @@ export const Problem = Type.Object(
     instance: Type.String(),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
-  },
-  {
-    title: 'Problem',
-    description: 'RFC 9457 problem details. `code` is stable and decides which further members there are.',
   },
 )
 export type Problem = Static<typeof Problem> & Readonly<Record<string, unknown>>
@@ -49,7 +44,7 @@ export const ProblemKind = Type.Object(
   },
 )
 export type ProblemKind = Static<typeof ProblemKind>
-export const ProblemKinds = Type.Object({ data: Type.Array(ProblemKind) }, { title: 'ProblemKinds' })
+export const ProblemKinds = object('ProblemKinds', { data: Type.Array(ProblemKind) })
 export const ProblemParams = Type.Object({
   code: Type.String({ description: 'The code in kebab case, as in `type`.', examples: ['not-found'] }),
 })

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { DeviceToken, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group, NewDeviceId, RegisterDeviceBody } from './device.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 export const ProvisioningKeyParams = Type.Object({
@@ -36,7 +36,9 @@ const Approval = Type.Boolean({
   description: 'Each device waits until an admin approves it.',
 })
 
-export const NewProvisioningKeyBody = Type.Object(
+export const NewProvisioningKeyBody = closed(
+  'NewProvisioningKeyBody',
+  'The devices get this type and group. Without `ttl_sec` and `expires_at` the key expires after 30 days.',
   {
     name: Type.Optional(PersonName),
     type: DeviceType,
@@ -53,12 +55,6 @@ export const NewProvisioningKeyBody = Type.Object(
       }),
     ),
     expires_at: Type.Optional(orNull(instantText('to come', '2030-03-01T18:00:00Z'))),
-  },
-  {
-    title: 'NewProvisioningKeyBody',
-    additionalProperties: false,
-    description:
-      'The devices get this type and group. Without `ttl_sec` and `expires_at` the key expires after 30 days.',
   },
 )
 
@@ -80,73 +76,54 @@ const KEY_FIELDS = {
   created_by: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
   expires_at: Instant,
 }
-export const ProvisioningKeyBody = Type.Object(KEY_FIELDS, { title: 'ProvisioningKey' })
+export const ProvisioningKeyBody = object('ProvisioningKey', KEY_FIELDS)
 export type ProvisioningKeyBody = Static<typeof ProvisioningKeyBody>
 
-export const NewProvisioningKey = Type.Object(
-  {
-    ...KEY_FIELDS,
-    key: Type.String({
-      description: 'What the devices are given. It is shown in this answer only.',
-      examples: ['flp_…'],
-    }),
-  },
-  { title: 'NewProvisioningKey' },
-)
+export const NewProvisioningKey = object('NewProvisioningKey', {
+  ...KEY_FIELDS,
+  key: Type.String({
+    description: 'What the devices are given. It is shown in this answer only.',
+    examples: ['flp_…'],
+  }),
+})
 
-export const ProvisioningClaimBody = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    status: choice(['pending', 'approved'], {
-      description:
-        '`approved`: the device has a place, is not registered yet, and is registered as soon as it asks again.',
-      examples: ['pending'],
-    }),
-    requested_at: Instant,
-    ip: Type.String({ description: 'Where the device asked from.', examples: ['10.0.4.2'] }),
-  },
-  { title: 'ProvisioningClaim' },
-)
+export const ProvisioningClaimBody = object('ProvisioningClaim', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  status: choice(['pending', 'approved'], {
+    description:
+      '`approved`: the device has a place, is not registered yet, and is registered as soon as it asks again.',
+    examples: ['pending'],
+  }),
+  requested_at: Instant,
+  ip: Type.String({ description: 'Where the device asked from.', examples: ['10.0.4.2'] }),
+})
 export type ProvisioningClaimBody = Static<typeof ProvisioningClaimBody>
 
-export const ProvisioningKeyDetail = Type.Object(
-  {
-    ...KEY_FIELDS,
-    waiting: Type.Array(ProvisioningClaimBody, {
-      description: 'Devices that have a place and are not registered yet, the longest waiting first.',
-    }),
-  },
-  { title: 'ProvisioningKeyDetail' },
-)
+export const ProvisioningKeyDetail = object('ProvisioningKeyDetail', {
+  ...KEY_FIELDS,
+  waiting: Type.Array(ProvisioningClaimBody, {
+    description: 'Devices that have a place and are not registered yet, the longest waiting first.',
+  }),
+})
 
-export const ProvisioningKeyListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
+export const ProvisioningKeyListQuery = closed(PAGE_QUERY)
 export const ProvisioningKeyPage = pageOf(ProvisioningKeyBody, 'ProvisioningKeyPage')
 
-export const ProvisionBody = Type.Object(
-  {
-    key: Type.String({
-      minLength: 1,
-      maxLength: BODY_LIMITS.provisioningKeyCharsMax,
-      description: 'The provisioning key.',
-      examples: ['flp_…'],
-    }),
-    device_id: NewDeviceId,
-    name: Type.Optional(RegisterDeviceBody.properties.name),
-  },
-  {
-    title: 'ProvisionBody',
-    additionalProperties: false,
-    description: 'Without a name the device is named by its id.',
-  },
-)
+export const ProvisionBody = closed('ProvisionBody', 'Without a name the device is named by its id.', {
+  key: Type.String({
+    minLength: 1,
+    maxLength: BODY_LIMITS.provisioningKeyCharsMax,
+    description: 'The provisioning key.',
+    examples: ['flp_…'],
+  }),
+  device_id: NewDeviceId,
+  name: Type.Optional(RegisterDeviceBody.properties.name),
+})
 
-export const ProvisionedDevice = Type.Object(
-  {
-    ...DeviceToken.properties,
-    type: DeviceType,
-    group: orNull(Group, { examples: ['warehouse/a'] }),
-    mqtt_endpoint: Type.String({ examples: ['mqtts://fleet.example.com:8883'] }),
-  },
-  { title: 'ProvisionedDevice' },
-)
+export const ProvisionedDevice = object('ProvisionedDevice', {
+  ...DeviceToken.properties,
+  type: DeviceType,
+  group: orNull(Group, { examples: ['warehouse/a'] }),
+  mqtt_endpoint: Type.String({ examples: ['mqtts://fleet.example.com:8883'] }),
+})
 export type ProvisionedDevice = Static<typeof ProvisionedDevice>

@@ -369,6 +369,18 @@ export type ConditionCode = keyof typeof CONDITIONS
 export const CONDITION_CODES = Object.keys(CONDITIONS) as readonly ConditionCode[]
 
 export type RefusalCode = keyof typeof REFUSALS
+
+/** A request that is not allowed, as a value. Its code determines status and advice. */
+export interface Refusal<Code extends RefusalCode = RefusalCode> {
+  readonly kind: 'refused'
+  readonly code: Code
+  /** Mostly has `message`, and more fields that depend on the code. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refusal {
+  return { kind: 'refused', code, detail }
+}
 export const REFUSAL_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
 
 /** The address that a problem's `type` points to. */

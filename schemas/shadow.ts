@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 
 const SECTIONS = ['desired', 'reported'] as const
@@ -27,7 +27,9 @@ const State = Type.Unsafe<JsonObject>({
   examples: [{ report_interval_sec: 5 }],
 })
 
-export const ShadowBody = Type.Object(
+export const ShadowBody = object(
+  'Shadow',
+  '`delta` is the part of the desired state that is missing in the reported state or differs there.',
   {
     device_id: Type.String({ examples: ['robot-7'] }),
     version: Version,
@@ -38,11 +40,6 @@ export const ShadowBody = Type.Object(
     in_sync: Type.Boolean(),
     updated_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
   },
-  {
-    title: 'Shadow',
-    description:
-      '`delta` is the part of the desired state that is missing in the reported state or differs there.',
-  },
 )
 
 export const DesiredBody = Type.Unsafe<JsonObject>({
@@ -52,86 +49,68 @@ export const DesiredBody = Type.Unsafe<JsonObject>({
   examples: [{ report_interval_sec: 5 }],
 })
 
-export const DesiredQuery = Type.Object(
-  {
-    mode: Type.Optional(
-      choice(['merge', 'replace'], {
-        default: 'merge',
-        description: '`replace` removes everything that the body does not name.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const DesiredQuery = closed({
+  mode: Type.Optional(
+    choice(['merge', 'replace'], {
+      default: 'merge',
+      description: '`replace` removes everything that the body does not name.',
+    }),
+  ),
+})
 
-export const ShadowQuery = Type.Object(
-  {
-    at_version: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description:
-          'The shadow as it was at this version. The times of the leaves of an earlier version are not known: `metadata` is then empty.',
-        examples: [6],
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-export const RevertBody = Type.Object(
-  {
-    to_version: Type.Integer({
+export const ShadowQuery = closed({
+  at_version: Type.Optional(
+    Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The version whose desired state is wanted again.',
+      description:
+        'The shadow as it was at this version. The times of the leaves of an earlier version are not known: `metadata` is then empty.',
       examples: [6],
     }),
-  },
-  { title: 'ShadowRevert', additionalProperties: false },
-)
+  ),
+})
 
-export const DeltaBody = Type.Object(
-  {
-    device_id: Type.String({ examples: ['robot-7'] }),
-    version: Version,
-    delta: State,
-    metadata: Leaves,
-  },
-  { title: 'ShadowDelta' },
-)
+export const RevertBody = closed('ShadowRevert', {
+  to_version: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The version whose desired state is wanted again.',
+    examples: [6],
+  }),
+})
 
-export const ShadowHistoryQuery = Type.Object(
-  {
-    ...FEED_QUERY,
-    section: Type.Optional(choice(SECTIONS)),
-    from: Type.Optional(instantText('inclusive')),
-    to: Type.Optional(instantText('exclusive')),
-  },
-  { additionalProperties: false },
-)
+export const DeltaBody = object('ShadowDelta', {
+  device_id: Type.String({ examples: ['robot-7'] }),
+  version: Version,
+  delta: State,
+  metadata: Leaves,
+})
 
-export const ShadowEntry = Type.Object(
-  {
-    version: Type.Integer({ minimum: 1, examples: [7] }),
-    timestamp: Instant,
-    section: choice(SECTIONS),
-    actor: Type.Object({
-      type: choice(ACTORS),
-      id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    }),
-    patch: Type.Unsafe<Readonly<Record<string, unknown>>>({
-      type: 'object',
-      description: 'The change that took effect, as a merge patch.',
-      examples: [{ report_interval_sec: 5 }],
-    }),
-    previous: Type.Unsafe<Readonly<Record<string, unknown>>>({
-      type: 'object',
-      description: 'The merge patch that undoes the change.',
-      examples: [{ report_interval_sec: 30 }],
-    }),
-    request_id: orNull(Type.String()),
-  },
-  { title: 'ShadowHistoryEntry' },
-)
+export const ShadowHistoryQuery = closed({
+  ...FEED_QUERY,
+  section: Type.Optional(choice(SECTIONS)),
+  from: Type.Optional(instantText('inclusive')),
+  to: Type.Optional(instantText('exclusive')),
+})
+
+export const ShadowEntry = object('ShadowHistoryEntry', {
+  version: Type.Integer({ minimum: 1, examples: [7] }),
+  timestamp: Instant,
+  section: choice(SECTIONS),
+  actor: Type.Object({
+    type: choice(ACTORS),
+    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  }),
+  patch: Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    description: 'The change that took effect, as a merge patch.',
+    examples: [{ report_interval_sec: 5 }],
+  }),
+  previous: Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    description: 'The merge patch that undoes the change.',
+    examples: [{ report_interval_sec: 30 }],
+  }),
+  request_id: orNull(Type.String()),
+})
 export const ShadowHistoryPage = feedPageOf(ShadowEntry, 'ShadowHistoryPage')

@@ -2,42 +2,36 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, closed, Instant, instantText, object, orNull } from './json-schema.ts'
 import { PAGE_FIELDS, PAGE_QUERY } from './page.ts'
 import { AGGREGATES, EXPORT_FORMATS, FILLS, INTERVALS } from './vocabulary.ts'
 
 const DeviceName = Type.String({ examples: ['robot-7'] })
 const MetricName = Type.String({ examples: ['battery.percent'] })
 
-export const SnapshotBody = Type.Object(
-  {
-    device_id: DeviceName,
-    timestamp: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
-    data: Type.Unsafe<JsonObject>({
-      type: 'object',
-      examples: [{ battery: { percent: 81.5 }, moving: true }],
-    }),
-  },
-  { title: 'Snapshot', description: 'The newest value of each field by event time.' },
-)
+export const SnapshotBody = object('Snapshot', 'The newest value of each field by event time.', {
+  device_id: DeviceName,
+  timestamp: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+  data: Type.Unsafe<JsonObject>({
+    type: 'object',
+    examples: [{ battery: { percent: 81.5 }, moving: true }],
+  }),
+})
 
 export const METRIC_TYPES = ['number', 'boolean', 'string', 'array'] as const
 
-const MetricBody = Type.Object(
-  {
-    metric: MetricName,
-    type: orNull(choice(METRIC_TYPES, { description: 'Type of the last value.' })),
-    value: Type.Unknown({ description: 'The last value, null if the device cleared it.', examples: [81.5] }),
-    timestamp: Instant,
-    unit: orNull(Type.String(), { description: 'Unit from the device type.', examples: ['%'] }),
-    range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }), { examples: [[0, 100]] }),
-  },
-  { title: 'Metric' },
-)
-export const MetricList = Type.Object(
-  { device_id: DeviceName, data: Type.Array(MetricBody) },
-  { title: 'MetricList', description: 'Every metric that the device has reported, sorted by name.' },
-)
+const MetricBody = object('Metric', {
+  metric: MetricName,
+  type: orNull(choice(METRIC_TYPES, { description: 'Type of the last value.' })),
+  value: Type.Unknown({ description: 'The last value, null if the device cleared it.', examples: [81.5] }),
+  timestamp: Instant,
+  unit: orNull(Type.String(), { description: 'Unit from the device type.', examples: ['%'] }),
+  range: orNull(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }), { examples: [[0, 100]] }),
+})
+export const MetricList = object('MetricList', 'Every metric that the device has reported, sorted by name.', {
+  device_id: DeviceName,
+  data: Type.Array(MetricBody),
+})
 
 const RANGE_QUERY = {
   from: Type.Optional(instantText('inclusive. Default: one hour ago')),
@@ -71,69 +65,63 @@ const RANGE_QUERY = {
   ),
 }
 
-export const HistoryQuery = Type.Object(
-  {
-    metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
-      minItems: 1,
-      maxItems: 100,
-      description:
-        'Field names, dotted if nested, separated by commas or as repeated parameters. `prefix.*` means everything below a prefix.',
-      examples: [['battery.percent']],
+export const HistoryQuery = closed({
+  metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
+    minItems: 1,
+    maxItems: 100,
+    description:
+      'Field names, dotted if nested, separated by commas or as repeated parameters. `prefix.*` means everything below a prefix.',
+    examples: [['battery.percent']],
+  }),
+  ...RANGE_QUERY,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: BODY_LIMITS.rawPointsMax,
+      description: `Points in a page, for interval=raw. Default: ${BODY_LIMITS.rawPointsDefault}.`,
     }),
-    ...RANGE_QUERY,
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: BODY_LIMITS.rawPointsMax,
-        description: `Points in a page, for interval=raw. Default: ${BODY_LIMITS.rawPointsDefault}.`,
-      }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        maxLength: BODY_LIMITS.cursorCharsMax,
-        description: '`next_cursor` of the previous page.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: BODY_LIMITS.cursorCharsMax,
+      description: '`next_cursor` of the previous page.',
+    }),
+  ),
+})
 
-export const FleetQuery = Type.Object(
-  {
-    metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
-      minItems: 1,
-      maxItems: 100,
-      description:
-        'Field names, dotted if nested, separated by commas or as repeated parameters. Prefixes are for single devices.',
-      examples: [['battery.percent']],
+export const FleetQuery = closed({
+  metric: Type.Array(Type.String({ maxLength: BODY_LIMITS.metricListCharsMax }), {
+    minItems: 1,
+    maxItems: 100,
+    description:
+      'Field names, dotted if nested, separated by commas or as repeated parameters. Prefixes are for single devices.',
+    examples: [['battery.percent']],
+  }),
+  group: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.groupCharsMax,
+      description: 'The group and the groups below it.',
     }),
-    group: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: BODY_LIMITS.groupCharsMax,
-        description: 'The group and the groups below it.',
-      }),
-    ),
-    device_id: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-        minItems: 1,
-        maxItems: BODY_LIMITS.telemetryDevicesNamedMax,
-        description:
-          'Only these devices, as repeated parameters. Devices that do not exist or that the caller may not see are left out.',
-        examples: [['robot-7']],
-      }),
-    ),
-    by: Type.Optional(
-      choice(['device', 'group'], {
-        default: 'device',
-        description: 'One series per device, in pages, or one over the points of all devices.',
-      }),
-    ),
-    ...RANGE_QUERY,
-    ...PAGE_QUERY,
-  },
-  { additionalProperties: false },
-)
+  ),
+  device_id: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.telemetryDevicesNamedMax,
+      description:
+        'Only these devices, as repeated parameters. Devices that do not exist or that the caller may not see are left out.',
+      examples: [['robot-7']],
+    }),
+  ),
+  by: Type.Optional(
+    choice(['device', 'group'], {
+      default: 'device',
+      description: 'One series per device, in pages, or one over the points of all devices.',
+    }),
+  ),
+  ...RANGE_QUERY,
+  ...PAGE_QUERY,
+})
 
 const value = Type.Optional(orNull(Type.Number()))
 const BucketBody = Type.Object(
@@ -160,14 +148,15 @@ const BucketBody = Type.Object(
 const Buckets = Type.Array(BucketBody)
 const Interval = choice(INTERVALS, { examples: ['1m'] })
 
-const History = Type.Object(
-  { device_id: DeviceName, metric: MetricName, interval: Interval, data: Buckets },
-  {
-    title: 'History',
-    description: 'Buckets of one metric in [from, to), ascending, aligned to `tz` or UTC.',
-  },
-)
-const SeriesHistory = Type.Object(
+const History = object('History', 'Buckets of one metric in [from, to), ascending, aligned to `tz` or UTC.', {
+  device_id: DeviceName,
+  metric: MetricName,
+  interval: Interval,
+  data: Buckets,
+})
+const SeriesHistory = object(
+  'SeriesHistory',
+  'Buckets of several metrics. Also returned if a list or a prefix was asked for.',
   {
     device_id: DeviceName,
     interval: Interval,
@@ -175,71 +164,53 @@ const SeriesHistory = Type.Object(
     to: Instant,
     series: Type.Array(Type.Object({ metric: MetricName, data: Buckets })),
   },
-  {
-    title: 'SeriesHistory',
-    description: 'Buckets of several metrics. Also returned if a list or a prefix was asked for.',
-  },
 )
-const RawHistory = Type.Object(
-  {
-    device_id: DeviceName,
-    metric: MetricName,
-    interval: choice(['raw']),
-    data: Type.Array(
-      Type.Object(
-        { time: Instant, value: Type.Union([Type.Number(), Type.String()], { examples: [81.5] }) },
-        { title: 'Point' },
-      ),
-    ),
-    next_cursor: orNull(Type.String({ description: 'Cursor of the next page, null on the last one.' })),
-  },
-  { title: 'RawHistory', description: 'Points of one metric as they were reported, ascending.' },
-)
+const RawHistory = object('RawHistory', 'Points of one metric as they were reported, ascending.', {
+  device_id: DeviceName,
+  metric: MetricName,
+  interval: choice(['raw']),
+  data: Type.Array(
+    object('Point', {
+      time: Instant,
+      value: Type.Union([Type.Number(), Type.String()], { examples: [81.5] }),
+    }),
+  ),
+  next_cursor: orNull(Type.String({ description: 'Cursor of the next page, null on the last one.' })),
+})
 export const AnyHistory = Type.Union([History, SeriesHistory, RawHistory])
 
 const FLEET = { metric: MetricName, interval: Interval, from: Instant, to: Instant }
-const FleetPage = Type.Object(
-  {
-    ...FLEET,
-    data: Type.Array(Type.Object({ device_id: DeviceName, data: Buckets })),
-    ...PAGE_FIELDS,
-  },
-  { title: 'FleetTelemetryPage', description: 'A page of devices, sorted by id, each with its buckets.' },
-)
+const FleetPage = object('FleetTelemetryPage', 'A page of devices, sorted by id, each with its buckets.', {
+  ...FLEET,
+  data: Type.Array(Type.Object({ device_id: DeviceName, data: Buckets })),
+  ...PAGE_FIELDS,
+})
 const Devices = Type.Integer({
   minimum: 0,
   description: 'Number of devices whose points are combined.',
   examples: [12],
 })
-const FleetGroup = Type.Object(
-  {
-    ...FLEET,
-    group: orNull(Type.String(), { examples: ['warehouse/a'] }),
-    devices: Devices,
-    data: Buckets,
-  },
-  { title: 'GroupTelemetry', description: 'Buckets over the points of all devices in the group.' },
-)
+const FleetGroup = object('GroupTelemetry', 'Buckets over the points of all devices in the group.', {
+  ...FLEET,
+  group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+  devices: Devices,
+  data: Buckets,
+})
 const { metric: _, ...FLEET_OF_SEVERAL } = FLEET
-const MetricSeries = Type.Array(Type.Object({ metric: MetricName, data: Buckets }, { title: 'MetricSeries' }))
-const FleetSeriesPage = Type.Object(
-  {
-    ...FLEET_OF_SEVERAL,
-    data: Type.Array(Type.Object({ device_id: DeviceName, series: MetricSeries })),
-    ...PAGE_FIELDS,
-  },
-  { title: 'FleetSeriesPage', description: 'A page of devices with several metrics each.' },
-)
-const FleetGroupSeries = Type.Object(
+const MetricSeries = Type.Array(object('MetricSeries', { metric: MetricName, data: Buckets }))
+const FleetSeriesPage = object('FleetSeriesPage', 'A page of devices with several metrics each.', {
+  ...FLEET_OF_SEVERAL,
+  data: Type.Array(Type.Object({ device_id: DeviceName, series: MetricSeries })),
+  ...PAGE_FIELDS,
+})
+const FleetGroupSeries = object(
+  'GroupSeries',
+  'Buckets of several metrics over the points of all devices in the group.',
   {
     ...FLEET_OF_SEVERAL,
     group: orNull(Type.String(), { examples: ['warehouse/a'] }),
     devices: Devices,
     series: MetricSeries,
-  },
-  {
-    title: 'GroupSeries',
-    description: 'Buckets of several metrics over the points of all devices in the group.',
   },
 )
 export const FleetTelemetry = Type.Union([FleetPage, FleetGroup, FleetSeriesPage, FleetGroupSeries])

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Email, Password, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, Instant, orNull, sortBy } from './json-schema.ts'
+import { choice, closed, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ROLES } from './vocabulary.ts'
 
@@ -19,19 +19,16 @@ export const UserParams = Type.Object({
   user_id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
 })
 
-export const UserBody = Type.Object(
-  {
-    id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    email: Type.String({ examples: ['ada@example.com'] }),
-    name: Type.String({ examples: ['Ada'] }),
-    role: choice(ROLES, { examples: ['operator'] }),
-    groups: Groups,
-    disabled: Type.Boolean(),
-    created_at: Instant,
-    last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
-  },
-  { title: 'User' },
-)
+export const UserBody = object('User', {
+  id: Type.String({ examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  email: Type.String({ examples: ['ada@example.com'] }),
+  name: Type.String({ examples: ['Ada'] }),
+  role: choice(ROLES, { examples: ['operator'] }),
+  groups: Groups,
+  disabled: Type.Boolean(),
+  created_at: Instant,
+  last_login_at: orNull(Instant, { examples: ['2026-03-01T08:30:00.000Z'] }),
+})
 export type UserBody = Static<typeof UserBody>
 
 export const EditUserBody = Type.Object(
@@ -72,16 +69,13 @@ export type EditOwnBody = Static<typeof EditOwnBody>
 const SORTS = ['created_at', 'email', 'name', 'role', 'last_login_at'] as const
 export type UserSort = (typeof SORTS)[number]
 
-export const UserListQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    role: Type.Optional(choice(ROLES)),
-    disabled: Type.Optional(Type.Boolean()),
-    q: Type.Optional(
-      Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or e-mail.' }),
-    ),
-    sort: sortBy(SORTS, 'created_at:DESC'),
-  },
-  { additionalProperties: false },
-)
+export const UserListQuery = closed({
+  ...PAGE_QUERY,
+  role: Type.Optional(choice(ROLES)),
+  disabled: Type.Optional(Type.Boolean()),
+  q: Type.Optional(
+    Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or e-mail.' }),
+  ),
+  sort: sortBy(SORTS, 'created_at:DESC'),
+})
 export const UserPage = pageOf(UserBody, 'UserPage')

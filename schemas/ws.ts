@@ -2,8 +2,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { isObject, type Json } from './json.ts'
-import { choice } from './json-schema.ts'
+import { type Json, parseJsonObject } from './json.ts'
+import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
 import type { DeviceStatus, Role } from './vocabulary.ts'
@@ -46,38 +46,35 @@ const SubscriptionId = Type.String({
 })
 
 /** A device must match all fields. Unknown fields are refused, because a typing error must not widen a filter. */
-export const SocketFilter = Type.Object(
-  {
-    device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
-    group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
-    type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-    tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
-    deployment_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
-    ),
-    pending: Type.Optional(
-      Type.Boolean({
-        description:
-          'Only on the channel `alerts`: tell `alert.pending`, too, when a condition begins to count its `for_sec`.',
-      }),
-    ),
-    metrics: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
-        minItems: 1,
-        maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
-        description: 'Dotted names, or the part of a name before a dot.',
-      }),
-    ),
-    device_ids: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }), {
-        minItems: 1,
-        maxItems: BODY_LIMITS.fleetSubscriptionDevicesMax,
-        description: 'Only on the channel `fleet`.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const SocketFilter = closed({
+  device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
+  deployment_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
+  ),
+  pending: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only on the channel `alerts`: tell `alert.pending`, too, when a condition begins to count its `for_sec`.',
+    }),
+  ),
+  metrics: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.metricsPerSubscriptionMax,
+      description: 'Dotted names, or the part of a name before a dot.',
+    }),
+  ),
+  device_ids: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.fleetSubscriptionDevicesMax,
+      description: 'Only on the channel `fleet`.',
+    }),
+  ),
+})
 export type SocketFilter = Static<typeof SocketFilter>
 
 const Auth = Type.Object({
@@ -201,7 +198,7 @@ const CHECKS: Readonly<Record<ClientFrame['type'], ValidateFunction>> = {
 }
 
 export function parseClientFrame(text: string): ParsedFrame {
-  const value = parseObject(text)
+  const value = parseJsonObject(text)
   if (value === undefined) return refused('BAD_REQUEST', undefined, 'a frame is one JSON object')
   const id =
     typeof value['id'] === 'string' ? value['id'].slice(0, BODY_LIMITS.subscriptionIdCharsMax) : undefined
@@ -230,17 +227,6 @@ export function parseClientFrame(text: string): ParsedFrame {
 
 export function frameText(frame: ServerFrame): string {
   return JSON.stringify(frame)
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The caller refuses what is not JSON.
-    return undefined
-  }
-  return isObject(value) ? value : undefined
 }
 
 function refused(

@@ -39,7 +39,6 @@ export interface Accounts extends AccountEdits {
     readonly isLocal: boolean
     readonly browser?: RefreshGrant['browser']
   }): Promise<OpenedLogin | Refusal>
-  /** Logs in the user of a ticket. */
   loginWithTicket(
     proven: Extract<Authentication, { readonly kind: 'user' }>,
     about: { readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },

@@ -3,7 +3,6 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { ApiKey, Users } from '../../engine/ports/users.ts'
 import { type Millis, UserId } from '../../schemas/ids.ts'
-import type { Role } from '../../schemas/vocabulary.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -12,12 +11,7 @@ import { newSecret, parseKey } from './key-secret.ts'
 
 export interface ApiKeys {
   create(
-    about: {
-      readonly name: string
-      readonly role: Role
-      readonly groups: readonly string[]
-      readonly expiresAt: Millis | undefined
-    },
+    about: Pick<ApiKey, 'name' | 'role' | 'groups' | 'expiresAt'>,
     by: UserId,
   ): Promise<{ readonly kind: 'created'; readonly key: ApiKey; readonly token: string } | Refusal>
   /** Resolves with false if there is no such key. The key's open sockets are closed at once. */

@@ -16,7 +16,6 @@ export type RenewalOutcome =
   | { readonly kind: 'renewed'; readonly deviceId: DeviceId; readonly issued: IssuedToken }
   | { readonly kind: 'void' }
 
-/** Renews the token that the device presents. */
 export async function renewToken(
   { tokens, devices }: RenewalPorts,
   presented: string,

@@ -4,7 +4,6 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 const SECRET_BYTES = 32
 
 export interface KeyFormat {
-  /** The beginning of every key. */
   readonly prefix: string
   /** The beginning of the id of every record. */
   readonly idPrefix: string

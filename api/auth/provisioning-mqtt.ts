@@ -1,11 +1,13 @@
 // Provisioning over MQTT: a device connects with a provisioning key as its password and its own id as the client id. It
 // sends its request on `provision/get`, and gets the answer on `provision/accepted` or `provision/rejected`.
+
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type Admission, CONNACK } from '../../engine/ports/broker.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { LINE_PATTERN } from '../../schemas/auth.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
+import { isObject, parseJson } from '../../schemas/json.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import { PROVISION_ACCEPTED_SUFFIX, PROVISION_REJECTED_SUFFIX } from '../../schemas/topics.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -80,15 +82,8 @@ const isFit = (text: string, charsMax: number) => text.length <= charsMax && LIN
 
 function parseObject(payload: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   if (!isUtf8(payload)) return undefined
-  try {
-    const json: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
-    return typeof json === 'object' && json !== null && !Array.isArray(json)
-      ? Object.assign(Object.create(null), json)
-      : undefined
-  } catch {
-    // Devices may send any bytes. The caller refuses what is not JSON.
-    return undefined
-  }
+  const json = parseJson(Buffer.from(payload).toString('utf8'))
+  return isObject(json) ? Object.assign(Object.create(null), json) : undefined
 }
 
 function rejected({ code, detail }: Refusal, clientToken: string | undefined): Answer {

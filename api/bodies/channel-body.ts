@@ -1,7 +1,7 @@
 // Channels and deliveries as REST shows them. Secrets are masked, and a mask that is sent back stands for its secret.
 import { type Channel, publicState } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
-import type { ChannelNews } from '../../engine/ports/feed.ts'
+import type { PublicChannel } from '../../engine/ports/feed.ts'
 import type { ChannelBody, DeliveryBody } from '../../schemas/alert-channel.ts'
 import { toIso } from '../../schemas/ids.ts'
 import { isoOrNull } from './iso-or-null.ts'
@@ -20,7 +20,7 @@ export function channelSummary(channel: Channel): ChannelBody {
 }
 
 /** The fields sent to everybody when the state of a channel changes. */
-export function channelNewsBody({ id, name, type, severity, state }: ChannelNews): ChannelBody {
+export function publicChannelBody({ id, name, type, severity, state }: PublicChannel): ChannelBody {
   return { channel_id: id, name, type, severity: [...severity], state }
 }
 

@@ -1,5 +1,7 @@
 // The body of a device in REST and /ws.
+
 import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../engine/domain/device/heartbeat.ts'
+import { fnv1a } from '../../engine/domain/fnv1a.ts'
 import type { DeviceView } from '../../engine/index.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -68,12 +70,5 @@ export function deviceEtag(view: DeviceView): string {
   const update = view.firmware?.update
   const seen = [lastSeenAt, lastTelemetryAt, JSON.stringify(view.alerts)]
   const live = [...session, ...seen, update?.deploymentId, update?.status]
-  return `${view.device.revision}-${hash32(live.join(' ')).toString(36)}`
-}
-
-/** The hash FNV-1a. */
-function hash32(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash >>> 0
+  return `${view.device.revision}-${fnv1a(live.join(' ')).toString(36)}`
 }

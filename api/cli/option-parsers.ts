@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander'
 import { errorText } from '../../schemas/error-text.ts'
 import { Millis, toIso } from '../../schemas/ids.ts'
 import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
-import type { JsonObject } from '../../schemas/json.ts'
+import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { EXIT, Failure } from './failure.ts'
 
 /** A parser for whole numbers between `min` and `max`. */
@@ -112,11 +112,6 @@ export function parameter(text: string, before: JsonObject | undefined): JsonObj
 }
 
 function jsonOr(text: string): JsonObject[string] {
-  try {
-    // Every JSON value is allowed.
-    return JSON.parse(text) as JsonObject[string]
-  } catch {
-    // It is not JSON, so it is text.
-    return text
-  }
+  const value = parseJson(text)
+  return value === undefined ? text : value
 }

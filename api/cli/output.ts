@@ -27,7 +27,6 @@ export interface Output {
   readonly isJson: boolean
   /** Prints one object: all of its fields, or only `fields`. */
   item<Item extends object>(item: Item, fields?: readonly Column<Item>[]): void
-  /** Prints a table. */
   list<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void
   /** Prints the first items of a list as a table, and notes if there are more. */
   listFirst<Item>(pages: Pages<Item>, limit: number, columns: readonly Column<Item>[]): Promise<void>

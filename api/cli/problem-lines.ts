@@ -1,10 +1,6 @@
 // Errors in a file, one per line, in a format that editors understand.
 
-interface Problem {
-  readonly line: number
-  readonly path: string
-  readonly message: string
-}
+import type { Problem } from '../../engine/edge/config/yaml-file.ts'
 
 export function problemLines(file: string, problems: readonly Problem[]): string {
   return problems

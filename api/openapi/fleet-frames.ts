@@ -1,6 +1,6 @@
 // The data of events of the channel `fleet`, as the documentation describes it.
 import { Type } from 'typebox'
-import { orNull } from '../../schemas/json-schema.ts'
+import { object, orNull } from '../../schemas/json-schema.ts'
 
 const Whole = Type.Integer({ minimum: 0, examples: [0] })
 const Ids = Type.Array(Type.String(), { examples: [['robot-7']] })
@@ -35,7 +35,9 @@ const Delta = Type.Object(
     examples: [{ device_id: ['robot-7'], rev: [41], status: [2], flags: [0], since_ms: [1_772_353_865_250] }],
   },
 )
-const Stats = Type.Object(
+const Stats = object(
+  'FleetStats',
+  'Counts of the devices in sight. Rates, lag and deployments are the whole service’s, and null for users who are limited to groups.',
   {
     by_status: Type.Record(Type.String(), Whole, { examples: [{ online: 41 }] }),
     messages_per_sec: orNull(Type.Number(), { examples: [12.5] }),
@@ -44,11 +46,6 @@ const Stats = Type.Object(
     commands: orNull(Type.Object({ open: Whole, failed_1h: Whole })),
     alerts: Type.Object({ info: Whole, warning: Whole, critical: Whole }),
     deployments_active: orNull(Whole, { examples: [0] }),
-  },
-  {
-    title: 'FleetStats',
-    description:
-      'Counts of the devices in sight. Rates, lag and deployments are the whole service’s, and null for users who are limited to groups.',
   },
 )
 

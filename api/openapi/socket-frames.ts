@@ -8,7 +8,7 @@ import { CommandBody } from '../../schemas/command.ts'
 import { DeadLetterBody } from '../../schemas/dead-letter.ts'
 import { DeviceBody } from '../../schemas/device.ts'
 import { EventBody, LogBody } from '../../schemas/history.ts'
-import { choice, FreeObject, Instant, orNull } from '../../schemas/json-schema.ts'
+import { choice, FreeObject, Instant, object, orNull } from '../../schemas/json-schema.ts'
 import { Problem } from '../../schemas/problem.ts'
 import { ShadowEntry } from '../../schemas/shadow.ts'
 import { HELD_REASONS, JOB_STATUSES, ROLES } from '../../schemas/vocabulary.ts'
@@ -26,20 +26,17 @@ const Report = Type.Object(
     examples: [{ timestamp: '2026-03-01T08:30:00.000Z', data: { temperature: 21.5 } }],
   },
 )
-const JobEvent = Type.Object(
-  {
-    deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
-    device_id: Type.String({ examples: ['robot-7'] }),
-    status: choice(JOB_STATUSES, { examples: ['downloading'] }),
-    previous: orNull(choice(JOB_STATUSES)),
-    held_reason: orNull(choice(HELD_REASONS)),
-    attempt: Type.Integer({ minimum: 0, examples: [1] }),
-    progress: orNull(Type.Number(), { examples: [40] }),
-    error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
-  },
-  { title: 'FirmwareJobEvent' },
-)
-const ChannelNews = Type.Pick(ChannelBody, ['channel_id', 'name', 'type', 'severity', 'state'], {
+const JobEvent = object('FirmwareJobEvent', {
+  deployment_id: Type.String({ examples: ['dep_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+  device_id: Type.String({ examples: ['robot-7'] }),
+  status: choice(JOB_STATUSES, { examples: ['downloading'] }),
+  previous: orNull(choice(JOB_STATUSES)),
+  held_reason: orNull(choice(HELD_REASONS)),
+  attempt: Type.Integer({ minimum: 0, examples: [1] }),
+  progress: orNull(Type.Number(), { examples: [40] }),
+  error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
+})
+const PublicChannel = Type.Pick(ChannelBody, ['channel_id', 'name', 'type', 'severity', 'state'], {
   title: 'ChannelStateEvent',
   description: 'The state of a channel of alerts changed: the event `channel.state`.',
   examples: [
@@ -55,7 +52,7 @@ const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   ota: JobEvent,
   logs: LogBody,
   events: EventBody,
-  alerts: Type.Union([AlertBody, ChannelNews]),
+  alerts: Type.Union([AlertBody, PublicChannel]),
   // `audit.recorded` or `dead_letter.added`.
   audit: Type.Union([AuditEntry, DeadLetterBody]),
   fleet: FleetEvent,

@@ -3,7 +3,7 @@
 import type { BroadcastTarget } from '../../engine/domain/command/broadcast.ts'
 import type { BroadcastRequest } from '../../engine/ports/engine.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
-import type { BroadcastTargetBody, BroadcastWishBody } from '../../schemas/command.ts'
+import type { BroadcastRequestBody, BroadcastTargetBody } from '../../schemas/command.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -21,7 +21,7 @@ type ScopeResult = { readonly kind: 'scope'; readonly scope: BroadcastScope } | 
 
 export function toScope(
   services: Engine,
-  body: Pick<BroadcastWishBody, 'group' | 'target'>,
+  body: Pick<BroadcastRequestBody, 'group' | 'target'>,
   user: Caller,
 ): ScopeResult {
   const { group, target } = body

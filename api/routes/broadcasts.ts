@@ -4,7 +4,7 @@ import { isEqual, own } from '../../engine/domain/shadow/json-object.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
-import type { BroadcastWishBody } from '../../schemas/command.ts'
+import type { BroadcastRequestBody } from '../../schemas/command.ts'
 import { BroadcastId } from '../../schemas/ids.ts'
 import {
   broadcastCommand,
@@ -75,7 +75,7 @@ export function broadcastRoutes(services: Services): readonly Route[] {
 }
 
 interface BroadcastCall {
-  readonly body: BroadcastWishBody
+  readonly body: BroadcastRequestBody
   readonly user: Caller
   readonly repeatKey: RepeatKey | undefined
   readonly isDryRun: boolean
@@ -129,7 +129,7 @@ function reservedName(name: string): Refusal | undefined {
   })
 }
 
-function isSame(broadcast: Broadcast, body: BroadcastWishBody): boolean {
+function isSame(broadcast: Broadcast, body: BroadcastRequestBody): boolean {
   return (
     isSameTarget(broadcast, body) &&
     broadcast.name === body.command &&
@@ -139,7 +139,7 @@ function isSame(broadcast: Broadcast, body: BroadcastWishBody): boolean {
   )
 }
 
-function isSameTarget(broadcast: Broadcast, { group, target }: BroadcastWishBody): boolean {
+function isSameTarget(broadcast: Broadcast, { group, target }: BroadcastRequestBody): boolean {
   if (target === undefined || target.type === 'group')
     return broadcast.target === undefined && broadcast.group === (group ?? target?.value)
   const { type, value } = toKept(target)

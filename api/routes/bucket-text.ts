@@ -15,7 +15,6 @@ const BYTES_AT_ONCE = 1_000_000
 /** JSON as consecutive pieces of bytes. */
 export type Pieces = readonly Uint8Array[]
 
-/** Writes the buckets of one series. */
 export type BucketWriter = (buckets: readonly Bucket[]) => Promise<Pieces>
 
 /** A bucket as it is serialised. JSON has no infinite numbers [RFC 8259], so they become null, like missing ones. */
@@ -94,7 +93,6 @@ async function inPieces<T>(all: readonly T[], write: (some: readonly T[]) => str
 /** Times and numbers are ASCII, so each character is one byte. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1')
 
-/** Concatenates the pieces. */
 export async function joined(pieces: Pieces): Promise<Uint8Array> {
   const all = Buffer.allocUnsafe(pieces.reduce((sum, { length }) => sum + length, 0))
   let [at, copied] = [0, 0]

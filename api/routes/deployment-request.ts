@@ -5,7 +5,7 @@ import { isZone } from '../../engine/domain/telemetry/zone.ts'
 import type { Members } from '../../engine/ports/deployments.ts'
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
-import type { DeploymentWish } from '../../schemas/deployment.ts'
+import type { DeploymentRequestBody } from '../../schemas/deployment.ts'
 import { type DeviceId, FirmwareId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import { DEVICE_STATUSES, RETRY_CAUSES } from '../../schemas/vocabulary.ts'
@@ -27,7 +27,7 @@ export type RequestPart<Name extends string, Value> =
 /** Finds the firmware by its id, or by version and type. */
 export function findFirmware(
   { engine }: Pick<Services, 'engine'>,
-  { firmware_id: id, firmware_version: version, device_type: type }: DeploymentWish,
+  { firmware_id: id, firmware_version: version, device_type: type }: DeploymentRequestBody,
 ): RequestPart<'record', FirmwareRecord> {
   if (id) {
     const record = engine.firmware.get(FirmwareId(id))
@@ -47,7 +47,7 @@ export function findFirmware(
   return refused('AMBIGUOUS_FIRMWARE', { message, device_types: types })
 }
 
-export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', DeploymentSpec> {
+export function toSpec(body: DeploymentRequestBody, now: Millis): RequestPart<'spec', DeploymentSpec> {
   const { strategy = 'rolling', abort, timeouts, retry, ramp, windows = [] } = body
   const zone = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
   if (zone >= 0) return invalid(`/windows/${zone}/tz`, 'is no time zone')
@@ -105,7 +105,7 @@ export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', D
 /** The devices of the target. Devices outside the caller's groups look as if they did not exist. */
 export function toMembers(
   { engine }: Pick<Services, 'engine'>,
-  { type, value }: DeploymentWish['target'],
+  { type, value }: DeploymentRequestBody['target'],
   user: Caller,
 ): RequestPart<'members', Members> {
   const within = scopeOf(user)

@@ -5,8 +5,8 @@ import { leavesOf } from '../../engine/domain/alert/leaves.ts'
 import type { Canary, Gate, StageRule, StageSpec } from '../../engine/domain/ota/deployment.ts'
 import { PRECONDITION_KINDS } from '../../engine/domain/ota/precondition.ts'
 import type { Condition } from '../../schemas/alert-condition.ts'
-import type { DeploymentWish } from '../../schemas/deployment.ts'
-import type { CanaryWish, GateWish, StageWish as StageWishBody } from '../../schemas/deployment-stage.ts'
+import type { DeploymentRequestBody } from '../../schemas/deployment.ts'
+import type { CanaryRequestBody, GateRequestBody, StageRequestBody } from '../../schemas/deployment-stage.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
@@ -20,7 +20,7 @@ export interface Staging {
   readonly maxConcurrent: number
 }
 
-export function toStaging(body: DeploymentWish): Staging | Refusal {
+export function toStaging(body: DeploymentRequestBody): Staging | Refusal {
   const { strategy = 'rolling', canary } = body
   if (strategy === 'stages') return toStages(body)
   if (body.stages != null)
@@ -49,7 +49,7 @@ export function toPreconditions(
   return invalid('/preconditions', { code: 'NOT_ALLOWED', message })
 }
 
-function toStages({ stages, max_concurrent: maxConcurrent }: DeploymentWish): Staging | Refusal {
+function toStages({ stages, max_concurrent: maxConcurrent }: DeploymentRequestBody): Staging | Refusal {
   if (stages == null || stages.length === 0)
     return invalid('/stages', { code: 'REQUIRED', message: 'is needed for the strategy stages' })
   let percent = 0
@@ -75,7 +75,7 @@ function toStages({ stages, max_concurrent: maxConcurrent }: DeploymentWish): St
 }
 
 function refuseStage(
-  { percent, count }: StageWishBody,
+  { percent, count }: StageRequestBody,
   place: { readonly path: string; readonly percent: number; readonly isLast: boolean },
 ): Refusal | undefined {
   const { path, isLast } = place
@@ -96,7 +96,7 @@ function refuseStage(
 }
 
 function refuseGate(
-  { soak_sec: soakSec = SOAK_SEC, gate }: { readonly soak_sec?: number; readonly gate?: GateWish },
+  { soak_sec: soakSec = SOAK_SEC, gate }: { readonly soak_sec?: number; readonly gate?: GateRequestBody },
   path: string,
 ): Refusal | undefined {
   if (soakSec > 0 || (gate?.metrics ?? []).length === 0) return undefined
@@ -104,7 +104,7 @@ function refuseGate(
   return invalid(`${path}/gate/metrics`, { code: 'NOT_ALLOWED', message })
 }
 
-function toCanary(requested: CanaryWish): Canary {
+function toCanary(requested: CanaryRequestBody): Canary {
   return {
     percent: requested.percent ?? 10,
     count: requested.count ?? undefined,
@@ -114,7 +114,7 @@ function toCanary(requested: CanaryWish): Canary {
 }
 
 /** The last stage accepts any success rate unless the request says otherwise, because no stage follows it. */
-function toStage(requested: StageWishBody, isLast: boolean): StageSpec {
+function toStage(requested: StageRequestBody, isLast: boolean): StageSpec {
   return {
     percent: requested.percent ?? (isLast ? ALL_PERCENT : undefined),
     count: requested.count ?? undefined,
@@ -125,7 +125,10 @@ function toStage(requested: StageWishBody, isLast: boolean): StageSpec {
 }
 
 function toRule(
-  requested: Pick<CanaryWish, 'soak_sec' | 'success_percent' | 'gate' | 'on_gate_failure' | 'approval'>,
+  requested: Pick<
+    CanaryRequestBody,
+    'soak_sec' | 'success_percent' | 'gate' | 'on_gate_failure' | 'approval'
+  >,
   successPercent: number | undefined,
 ): StageRule {
   return {
@@ -137,7 +140,7 @@ function toRule(
   }
 }
 
-function toGate({ max_offline, in_error, alerts, metrics = [] }: GateWish): Gate {
+function toGate({ max_offline, in_error, alerts, metrics = [] }: GateRequestBody): Gate {
   return {
     maxOffline: max_offline ?? 0,
     inError: in_error ?? 0,

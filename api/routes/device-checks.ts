@@ -1,10 +1,12 @@
 // Checks of a device's fields that a schema cannot express.
+
 import { metadataTooLarge } from '../../engine/domain/device/metadata-bound.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { isDeeper } from '../../engine/domain/is-deeper.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
@@ -17,13 +19,6 @@ export function refuseMetadata(metadata: JsonObject | null | undefined): Refusal
   return isDeeper(metadata, depthMax)
     ? invalid('/metadata', { code: 'TOO_DEEP', message: `must be nested at most ${depthMax} levels deep` })
     : undefined
-}
-
-/** Recursion is safe, because the depth of a body is bounded when it is read. */
-function isDeeper(value: Json, depthMax: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (depthMax === 0) return true
-  return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
 }
 
 /** A parent must be a gateway in service that is not a sub-device itself, so there is only one level. */

@@ -6,7 +6,7 @@
 //   the fault is temporary if it does not come.
 
 import { NO_TIMES } from '../../engine/domain/shadow/leaf-times.ts'
-import { SECTIONS, type Section, type Shadow } from '../../engine/domain/shadow/record.ts'
+import { SECTIONS, type Shadow, type ShadowChange } from '../../engine/domain/shadow/record.ts'
 import { type PastState, stepBack } from '../../engine/domain/shadow/step-back.ts'
 import type { Engine } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -90,12 +90,7 @@ async function* changesOf(engine: Pick<Engine, 'history'>, deviceId: DeviceId): 
   }
 }
 
-interface Change {
-  readonly version: number
-  readonly at: Millis
-  readonly section: Section
-  readonly previous: JsonObject
-}
+type Change = Pick<ShadowChange, 'version' | 'at' | 'section' | 'previous'>
 
 function toChange({ at, body }: HistoryRow): Change | undefined {
   const { version, previous } = body

@@ -4,14 +4,9 @@ import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
-import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { Blobs } from '../../engine/ports/blobs.ts'
-import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import type { Repairs } from '../../engine/ports/repair.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
-import type { Users } from '../../engine/ports/users.ts'
 import type { UserId } from '../../schemas/ids.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
@@ -23,7 +18,6 @@ import type { Passwords } from '../auth/passwords.ts'
 import { createProvisioning, type Provisioning } from '../auth/provisioning.ts'
 import { createProvisioningKeys } from '../auth/provisioning-keys.ts'
 import { Tickets } from '../auth/tickets.ts'
-import type { Tokens } from '../auth/tokens.ts'
 import { serveDdi } from '../ddi/serve-ddi.ts'
 import { buildApp } from '../http/app.ts'
 import type { FinishedRequest } from '../http/app-options.ts'
@@ -43,11 +37,8 @@ import type { ApiStores } from './api-stores.ts'
 import type { Settings } from './settings/settings.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
-export interface HttpOptions {
-  readonly engine: Engine
-  readonly users: Users
-  readonly blobs: Blobs | undefined
-  readonly repairs: Repairs
+export interface HttpOptions
+  extends Pick<Services, 'engine' | 'users' | 'blobs' | 'repairs' | 'tokens' | 'clock'> {
   readonly settings: Pick<
     Settings,
     | 'refreshRotation'
@@ -75,10 +66,8 @@ export interface HttpOptions {
   readonly metricsElsewhere?: boolean
   readonly hosts?: KnownHosts | undefined
   readonly apiStores: ApiStores
-  readonly tokens: Tokens
   readonly passwords: Passwords
   readonly logger: Logger
-  readonly clock: Clock
   readonly schedule: Schedule
   readonly version: string
   /** The files of the dashboard and of the documentation. */

@@ -12,7 +12,7 @@ import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
-import { channelNewsBody } from '../bodies/channel-body.ts'
+import { publicChannelBody } from '../bodies/channel-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { deadLetterBody } from '../bodies/dead-letter-body.ts'
 import { deploymentEventBody } from '../bodies/deployment-body.ts'
@@ -165,7 +165,7 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
     case 'alert':
       return JSON.stringify(alertBodyOf(event.alert, settings))
     case 'alert_channel':
-      return JSON.stringify(channelNewsBody(event.channel))
+      return JSON.stringify(publicChannelBody(event.channel))
     case 'audit':
       return event.row.body
     case 'dead_letter':

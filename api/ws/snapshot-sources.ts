@@ -26,7 +26,6 @@ export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
   }
 }
 
-/** A subscription that requests a snapshot. */
 export interface SnapshotCall {
   readonly subscription: Subscription
   readonly scope: Scope

@@ -1,7 +1,6 @@
 // The engine as /ws uses it.
 import type { Engine } from '../../engine/index.ts'
 
-/** The part of the engine that /ws needs. */
 export type SocketEngine = Pick<
   Engine,
   | 'views'

@@ -22,7 +22,6 @@ import { refuseMisplaced, refuseTooManyFleet, tooManyNames } from './subscribe-c
 import { type Subscriber, Subscription } from './subscription.ts'
 import type { Tally } from './tally.ts'
 
-/** What a socket provides to its subscriptions. */
 export interface SubscriptionsHost {
   /** Undefined if the login has ended. */
   readonly user: () => Caller | undefined

@@ -4,7 +4,6 @@ import { Fields } from '../../engine/domain/telemetry/fields.ts'
 import type { Block } from '../../engine/ports/telemetry.ts'
 import { Micros, parseDeviceId } from '../../schemas/ids.ts'
 
-/** One report of one device. */
 export interface Report {
   readonly deviceId: string
   /** Event time and receive time, in microseconds. */

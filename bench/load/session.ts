@@ -19,20 +19,30 @@ export function deviceIds(count: number, prefix = 'bench'): readonly string[] {
   return Array.from({ length: count }, (_, at) => `${prefix}-${String(at).padStart(6, '0')}`)
 }
 
-export async function withSession<T>(
-  options: SessionOptions,
-  work: (session: Session) => Promise<T>,
+/** Runs `work` with a service and a login to it. */
+export async function withService<T>(
+  options: ServiceOptions,
+  work: (session: Pick<Session, 'service' | 'rest'>) => Promise<T>,
 ): Promise<T> {
   const service = await startService(options)
   const rest = new Rest(service.httpUrl)
   try {
     await rest.login()
-    const devices = await rest.register(deviceIds(options.devices))
-    return await withGenerator((generator) => work({ service, rest, devices, generator }))
+    return await work({ service, rest })
   } finally {
     rest.close()
     await service.kill()
   }
+}
+
+export async function withSession<T>(
+  options: SessionOptions,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  return await withService(options, async ({ service, rest }) => {
+    const devices = await rest.register(deviceIds(options.devices))
+    return await withGenerator((generator) => work({ service, rest, devices, generator }))
+  })
 }
 
 export async function withGenerator<T>(work: (generator: Generator) => Promise<T>): Promise<T> {

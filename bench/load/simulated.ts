@@ -1,8 +1,10 @@
 // Runs devices of Fleet's own simulator in a separate process, and provides firmware for them.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Summary } from '../../engine/edge/simulator/scenario/summary.ts'
 import { until, within } from '../measure/deadline.ts'
 import { type TrackedProcess, track } from '../targets/children.ts'
 import type { Service } from '../targets/service.ts'
@@ -14,29 +16,18 @@ const CONNECTED_MS = 900_000
 const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }
 const UPLOAD_MS = 60_000
 
-export interface Place {
+export interface OpenPlace {
   readonly dir: string
   readonly service: Service
   readonly rest: Rest
 }
 
-export interface SummaryText {
-  readonly connected: number
-  readonly published: number
-  readonly acked: number
-  readonly p50_ms: number
-  readonly p99_ms: number
-  readonly max_ms: number
-  readonly commands: Readonly<Record<string, number>>
-  readonly errors: Readonly<Record<string, number>>
-}
-
 export interface RunningFleet {
   readonly child: TrackedProcess
-  readonly summary: Promise<SummaryText>
+  readonly summary: Promise<Summary>
 }
 
-export function startSimulated({ dir, service, rest }: Place, scenario: object): RunningFleet {
+export function startSimulated({ dir, service, rest }: OpenPlace, scenario: object): RunningFleet {
   const path = join(mkdtempSync(join(dir, 'scenario-')), 'scenario.yaml')
   writeFileSync(path, JSON.stringify(scenario))
   const child = spawn(process.execPath, [CLI, 'simulate', '--scenario', path, '--json'], {
@@ -46,18 +37,18 @@ export function startSimulated({ dir, service, rest }: Place, scenario: object):
   return { child: track(child), summary: summaryOf(child) }
 }
 
-async function summaryOf(child: ChildProcess): Promise<SummaryText> {
+async function summaryOf(child: ChildProcess): Promise<Summary> {
   let text = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk
   })
   await new Promise((resolve) => child.once('close', resolve))
   // The simulator's own tests check its summary.
-  return JSON.parse(text) as SummaryText
+  return JSON.parse(text) as Summary
 }
 
 export async function allOnline(
-  { rest }: Pick<Place, 'rest'>,
+  { rest }: Pick<OpenPlace, 'rest'>,
   { group, count }: { readonly group: string; readonly count: number },
 ): Promise<void> {
   await until(`${count} online`, POLLING, async () => {
@@ -70,7 +61,7 @@ export async function allOnline(
 
 /** Uploads an image of this size for the devices. */
 export async function uploadImage(
-  { service, rest }: Pick<Place, 'service' | 'rest'>,
+  { service, rest }: Pick<OpenPlace, 'service' | 'rest'>,
   { version, bytes }: { readonly version: string; readonly bytes: number },
 ): Promise<void> {
   const form = new FormData()
@@ -84,7 +75,7 @@ export async function uploadImage(
 }
 
 /** Resolves with the id of the deployment. */
-export async function deploy({ rest }: Pick<Place, 'rest'>, wish: object): Promise<string> {
+export async function deploy({ rest }: Pick<OpenPlace, 'rest'>, wish: object): Promise<string> {
   const about = { device_type: 'mqtt_device', strategy: 'all', stable_sec: 0 }
   const text = await rest.post('/api/v1/ota/deployments', { ...about, ...wish })
   return String(Reflect.get(JSON.parse(text), 'deployment_id'))

@@ -1,19 +1,20 @@
 // Measures the cost of the ROS 2 bridge on a robot, as CPU time per ROS message that becomes an MQTT message.
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Rest } from '../load/rest.ts'
 import { Robot } from '../load/robot.ts'
+import { withService } from '../load/session.ts'
+import type { OpenPlace } from '../load/simulated.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, until, within } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { track } from '../targets/children.ts'
-import { type Service, startService } from '../targets/service.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
 const RELAY = fileURLToPath(new URL('../targets/relay-main.js', import.meta.url))
@@ -26,26 +27,17 @@ export const bridge: Scenario = {
   about: 'CPU per message of the ROS 2 bridge, at 50 Hz on one topic and on ten',
   async run(bench) {
     await bench.withDir(async (dir) => {
-      const service = await startService({ dataDir: join(dir, 'data'), durability: 'power' })
-      const rest = new Rest(service.httpUrl)
-      try {
-        await rest.login()
+      await withService({ dataDir: join(dir, 'data'), durability: 'power' }, async ({ service, rest }) => {
         const [login] = await rest.registerAs([ID], (id) => ({ device_id: id, name: id, type: 'ros2_robot' }))
         const at = { bench, dir, service, rest, token: login?.token ?? '' }
         for (const topics of [1, 10]) await costOf(at, topics, await floorOf(bench, topics))
-      } finally {
-        rest.close()
-        await service.kill()
-      }
+      })
     })
   },
 }
 
-interface Place {
+interface Place extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
   readonly token: string
 }
 

@@ -1,12 +1,12 @@
 // Measures what a message costs in each process of the cluster profile behind mosquitto, and runs the glue script behind
 // the same broker for comparison.
+
+import { openDevices, stored } from '../load/cluster-load.ts'
 import { countExactly, expectedOf } from '../load/count.ts'
-import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
-import { ticks, until } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
@@ -16,7 +16,6 @@ import { glue, glueName } from './glue.ts'
 const SOCKETS = 1_000
 const WINDOW = 16
 const WARM_UP_MESSAGES = 50
-const COUNT_MS = 300_000
 /** One process for each role, or one for all. */
 const LAYOUTS = [['ingress', 'engine', 'api'], ['ingress,engine,api']] as const
 
@@ -27,17 +26,11 @@ export const cluster: Scenario = {
     // The glue peer runs in the same session, because the speed of the machine changes over time.
     if (bench.find(glueName, 'messages/s') === undefined) await glue.run(bench)
     for (const layout of LAYOUTS) {
-      const did = await bench.withDir((dir) =>
-        withCluster(dir, async (servers) => {
-          bench.say(nameOf(layout))
-          await measureIngest(bench, servers, layout)
-          return true
-        }),
-      )
-      if (did === undefined) {
-        bench.say('nats-server, redis-server or mosquitto is not installed: skipped')
-        return
-      }
+      const isDone = await withCluster(bench, async (servers) => {
+        bench.say(nameOf(layout))
+        await measureIngest(bench, servers, layout)
+      })
+      if (!isDone) return
       compare(bench, nameOf(layout))
     }
   },
@@ -54,11 +47,8 @@ async function measureIngest(bench: Bench, servers: Cluster, layout: readonly st
     await rest.login()
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
-    // The broker does not authenticate.
-    const devices = ids.map((id) => ({ id, token: undefined }))
     await withGenerator(async (generator) => {
-      const { mqtt } = servers.broker
-      await generator.open({ ...mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
+      await openDevices(servers, generator, { ids, ringSize: 64, greet: false })
       const job = { window: WINDOW, durationMs: 60_000 }
       const warm = await generator.closed({ ...job, messagesPerDevice: WARM_UP_MESSAGES })
       await stored(servers, warm.messages)
@@ -91,13 +81,6 @@ async function measureIngest(bench: Bench, servers: Cluster, layout: readonly st
 
 function serversOf({ serverPids }: Cluster): readonly (readonly [string, number])[] {
   return Object.entries(serverPids)
-}
-
-/** Queries ClickHouse directly, so that the nodes have no work. */
-function stored({ clickhouse }: Cluster, messages: number): Promise<number> {
-  return until(`${messages} messages stored`, { deadlineMs: COUNT_MS, everyMs: 100 }, async () =>
-    Number(await clickhouse.query('SELECT count() FROM points')) >= messages * LEAVES ? ticks() : undefined,
-  )
 }
 
 interface Cost {

@@ -1,5 +1,6 @@
 // Measures the cost of firmware: an upload, downloads by ranges compared with a bare Node stream, and clients that request
 // an image and read nothing.
+
 import { createHash, randomFillSync } from 'node:crypto'
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -8,8 +9,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { S3_SERVER, S3Server } from '../../engine/adapters/blobs/testing/s3-server.ts'
 import type { DeviceLogin } from '../load/device-socket.ts'
-import { Rest } from '../load/rest.ts'
-import { deviceIds } from '../load/session.ts'
+import type { Rest } from '../load/rest.ts'
+import { deviceIds, withService } from '../load/session.ts'
+import type { OpenPlace } from '../load/simulated.ts'
 import { cpuBetween, ownMicros, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { watchGrowth } from '../measure/memory.ts'
@@ -17,7 +19,7 @@ import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { startProgram } from '../targets/ready-line.ts'
-import { type Service, startService } from '../targets/service.ts'
+import type { Service } from '../targets/service.ts'
 
 const SCENARIO = 'firmware'
 const MIB = 2 ** 20
@@ -33,10 +35,10 @@ export const firmware: Scenario = {
   about: 'CPU and memory of uploads, of downloads beside a bare Node stream, and of slow readers',
   async run(bench) {
     const image = randomFillSync(Buffer.allocUnsafe(64 * MIB))
-    await withService(bench, {}, ({ service, rest, dir }) => upload({ bench, service, rest, dir, image }))
+    await withScene(bench, {}, ({ service, rest, dir }) => upload({ bench, service, rest, dir, image }))
     // Devices that use HTTP need no MQTT client here. While the DDI is on, uploads compute two more hashes.
     const more = { FLEET_DDI: 'on', FLEET_OTA_DOWNLOADS_MAX: '2000' }
-    await withService(bench, more, async ({ service, rest, dir }) => {
+    await withScene(bench, more, async ({ service, rest, dir }) => {
       await send(service, rest, { version: '1.0', image, times: 1 })
       const urls = await offered(service, rest, bench.quick ? 200 : 1_000)
       await downloads({ bench, service, image, urls: urls.slice(0, READERS), dir })
@@ -62,7 +64,7 @@ async function throughS3(
       FLEET_S3_ACCESS_KEY: credentials.accessKey,
       FLEET_S3_SECRET_KEY: credentials.secretKey,
     }
-    await withService(bench, { ...more, ...place }, async ({ service, rest }) => {
+    await withScene(bench, { ...more, ...place }, async ({ service, rest }) => {
       await send(service, rest, { version: '1.0', image, times: 1 })
       const urls = await offered(service, rest, READERS)
       const noise = new NoiseMeter()
@@ -83,28 +85,14 @@ async function throughS3(
   }
 }
 
-interface OpenScene {
-  readonly service: Service
-  readonly rest: Rest
-  readonly dir: string
-}
-
-async function withService(
+async function withScene(
   bench: Bench,
   more: Readonly<Record<`FLEET_${string}`, string>>,
-  work: (opened: OpenScene) => Promise<void>,
+  work: (scene: OpenPlace) => Promise<void>,
 ): Promise<void> {
-  await bench.withDir(async (dir) => {
-    const service = await startService({ dataDir: join(dir, 'data'), durability: 'power', more })
-    const rest = new Rest(service.httpUrl)
-    try {
-      await rest.login()
-      await work({ service, rest, dir })
-    } finally {
-      rest.close()
-      await service.kill()
-    }
-  })
+  await bench.withDir((dir) =>
+    withService({ dataDir: join(dir, 'data'), durability: 'power', more }, (open) => work({ ...open, dir })),
+  )
 }
 
 interface Place {
@@ -114,7 +102,7 @@ interface Place {
 }
 
 /** Measures one large upload after a small one for warming up. */
-async function upload({ bench, service, rest, dir, image }: Place & OpenScene): Promise<void> {
+async function upload({ bench, service, rest, dir, image }: Place & OpenPlace): Promise<void> {
   await send(service, rest, { version: 'small', image, times: 1 })
   await sleep(SETTLED_MS)
   const times = bench.quick ? 8 : 32

@@ -4,9 +4,8 @@ import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { Histogram, type Percentiles } from '../../engine/edge/histogram.ts'
 import { METRICS } from '../load/payloads.ts'
 import { registerOnly } from '../load/register-only.ts'
-import type { HistoryQuery } from '../load/rest.ts'
-import { Rest } from '../load/rest.ts'
-import { deviceIds } from '../load/session.ts'
+import type { HistoryQuery, Rest } from '../load/rest.ts'
+import { deviceIds, withService } from '../load/session.ts'
 import { xorshift } from '../load/walk.ts'
 import { ticks } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
@@ -14,7 +13,6 @@ import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
 import { fillPoints } from '../targets/fill.ts'
-import { startService } from '../targets/service.ts'
 
 const SECONDS_PER_SERIES = 12_500
 const HOUR_MS = 3_600_000
@@ -43,10 +41,7 @@ async function measure(bench: Bench, dataDir: string, count: number): Promise<vo
     fillPoints(open, { devices: ids, metrics: METRICS, seconds: SECONDS_PER_SERIES, endMs }),
   ).finally(() => owned.release())
   bench.say(`filled in ${toDigits((ticks() - filledAt) / 1000)} s`)
-  const service = await startService({ dataDir, durability: 'power' })
-  const rest = new Rest(service.httpUrl)
-  try {
-    await rest.login()
+  await withService({ dataDir, durability: 'power' }, async ({ rest }) => {
     const random = xorshift(5)
     const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)]
     const query = (from: number, to: number): HistoryQuery => ({
@@ -63,10 +58,7 @@ async function measure(bench: Bench, dataDir: string, count: number): Promise<vo
       return query(from, from + HOUR_MS)
     })
     addFigures(bench, { scenario, last, earlier, isLarge: points >= 1e8, noise: noise.note() })
-  } finally {
-    rest.close()
-    await service.kill()
-  }
+  })
 }
 
 async function timeQueries(bench: Bench, rest: Rest, next: () => HistoryQuery): Promise<Percentiles> {

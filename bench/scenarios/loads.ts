@@ -1,6 +1,4 @@
-// Measures what a message costs each role of a cluster at three loads. At a low load a message costs more, because waking
-// up, reading, appending, saving and informing other nodes takes the same effort for any number of messages.
-import { LEAVES } from '../load/payloads.ts'
+import { openDevices, stored } from '../load/cluster-load.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -14,19 +12,12 @@ const SOCKETS = 1_000
 const LOADS = [300, 3_000, 30_000] as const
 const ROLES = ['ingress', 'engine', 'api'] as const
 const WARM_UP = { messagesPerSec: 3_000, durationMs: 3_000, burst: 1, probe: undefined } as const
-const STORED_MS = 120_000
 
 export const loads: Scenario = {
   name: 'loads',
   about: 'the cluster profile at 300, 3 000 and 30 000 messages/s: CPU per message of each role',
   async run(bench) {
-    const did = await bench.withDir((dir) =>
-      withCluster(dir, async (servers) => {
-        await measure(bench, servers)
-        return true
-      }),
-    )
-    if (did === undefined) bench.say('nats-server, redis-server or mosquitto is not installed: skipped')
+    await withCluster(bench, (servers) => measure(bench, servers))
   },
 }
 
@@ -38,10 +29,7 @@ async function measure(bench: Bench, servers: Cluster): Promise<void> {
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
     await withGenerator(async (generator) => {
-      // The broker does not authenticate.
-      const devices = ids.map((id) => ({ id, token: undefined }))
-      const { mqtt } = servers.broker
-      await generator.open({ ...mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
+      await openDevices(servers, generator, { ids, ringSize: 64, greet: false })
       let sent = (await generator.paced(WARM_UP)).messages
       await stored(servers, sent)
       const idle = await idlePerSec(nodes, bench.quick ? 3_000 : 10_000)
@@ -84,13 +72,6 @@ async function idlePerSec(nodes: readonly ClusterNode[], ms: number): Promise<re
 
 function costsOf(nodes: readonly ClusterNode[], before: readonly CpuSample[]): readonly number[] {
   return before.map((sample, at) => cpuBetween(sample, sampleCpu(nodes[at]?.pid ?? 0)).totalMicros)
-}
-
-/** Queries ClickHouse directly, so that the nodes have no work. */
-async function stored({ clickhouse }: Cluster, messages: number): Promise<void> {
-  await until(`${messages} messages stored`, { deadlineMs: STORED_MS, everyMs: 100 }, async () =>
-    Number(await clickhouse.query('SELECT count() FROM points')) >= messages * LEAVES ? true : undefined,
-  )
 }
 
 function sum(values: readonly number[]): number {

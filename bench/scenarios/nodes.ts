@@ -2,6 +2,7 @@
 import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
+import { openDevices } from '../load/cluster-load.ts'
 import type { Generator } from '../load/generator.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
@@ -28,13 +29,7 @@ export const nodes: Scenario = {
   about:
     'the cluster profile: takeover after kill -9, rebalancing, catching up after an outage of ClickHouse',
   async run(bench) {
-    const did = await bench.withDir((dir) =>
-      withCluster(dir, async (servers) => {
-        await measure(bench, servers)
-        return true
-      }),
-    )
-    if (did === undefined) bench.say('nats-server, redis-server or mosquitto is not installed: skipped')
+    await withCluster(bench, (servers) => measure(bench, servers))
   },
 }
 
@@ -52,15 +47,8 @@ async function measure(bench: Bench, servers: Cluster): Promise<void> {
     await rest.login()
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
-    const devices = ids.map((id) => ({ id, token: undefined }))
     await withGenerator(async (generator) => {
-      await generator.open({
-        ...servers.broker.mqtt,
-        devices,
-        connectsAtOnce: 256,
-        ringSize: 1_024,
-        greet: true,
-      })
+      await openDevices(servers, generator, { ids, ringSize: 1_024, greet: true })
       const fleet: Fleet = { servers, rest, generator, ids }
       const changes = await changeNodes(bench, fleet, { engines, start })
       await measureOutage(bench, { servers, generator, proxy, sentBefore: SOCKETS + changes })

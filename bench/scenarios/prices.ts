@@ -5,15 +5,15 @@ import { API_LIMITS } from '../../api/limits.ts'
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { DATABASE_WORK } from '../../schemas/operation.ts'
 import { registerOnly } from '../load/register-only.ts'
-import { Rest } from '../load/rest.ts'
-import { deviceIds } from '../load/session.ts'
+import type { Rest } from '../load/rest.ts'
+import { deviceIds, withService } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
 import { fillPoints } from '../targets/fill.ts'
-import { type Service, startService } from '../targets/service.ts'
+import type { Service } from '../targets/service.ts'
 
 const SCENARIO = 'price of a request'
 const AGGREGATES = 'avg,min,max,count,last,sum,first,stddev,p50,p95,p99'
@@ -125,17 +125,11 @@ export const prices: Scenario = {
       await withTelemetry(owned.telemetry, (open) =>
         fillPoints(open, { devices: [measured], metrics: MEASURED, seconds: MEASURED_SEC, endMs }),
       ).finally(() => owned.release())
-      const service = await startService({ dataDir, durability: 'power' })
-      const rest = new Rest(service.httpUrl)
-      try {
-        await rest.login()
+      await withService({ dataDir, durability: 'power' }, async ({ service, rest }) => {
         const devices = bench.quick ? 1_000 : 10_000
         await rest.register(deviceIds(devices).filter((id) => id !== measured))
         await measure(bench, { service, rest, devices })
-      } finally {
-        rest.close()
-        await service.kill()
-      }
+      })
     })
   },
 }

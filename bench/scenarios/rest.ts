@@ -2,14 +2,12 @@
 // of a long device list.
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
-import { Rest } from '../load/rest.ts'
-import { deviceIds, type Session, withSession } from '../load/session.ts'
+import { deviceIds, type Session, withService, withSession } from '../load/session.ts'
 import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { startProgram } from '../targets/ready-line.ts'
-import { startService } from '../targets/service.ts'
 
 const CONNECTIONS = 64
 /** There are only a few connections, so that the latency of a page does not include time in a queue. */
@@ -143,10 +141,7 @@ const LISTS = [
 
 async function measureList(bench: Bench, dataDir: string): Promise<void> {
   const size = bench.quick ? 5_000 : 50_000
-  const service = await startService({ dataDir, durability: 'power' })
-  const rest = new Rest(service.httpUrl)
-  try {
-    await rest.login()
+  await withService({ dataDir, durability: 'power' }, async ({ service, rest }) => {
     await rest.registerAs(deviceIds(size), (id, at) => ({
       device_id: id,
       name: id,
@@ -167,8 +162,5 @@ async function measureList(bench: Bench, dataDir: string): Promise<void> {
         note: `${toDigits(list.perSec)} pages/s over ${LIST_CONNECTIONS} connections, p50 ${toDigits(list.p50)} ms${list.noise}`,
       })
     }
-  } finally {
-    rest.close()
-    await service.kill()
-  }
+  })
 }

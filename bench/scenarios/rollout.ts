@@ -2,16 +2,15 @@
 // effect on the telemetry of other devices.
 import { join } from 'node:path'
 import { placesFor } from '../load/places.ts'
-import { Rest } from '../load/rest.ts'
-import { deviceIds, withGenerator } from '../load/session.ts'
-import { allOnline, deploy, startSimulated, uploadImage } from '../load/simulated.ts'
+import type { Rest } from '../load/rest.ts'
+import { deviceIds, withGenerator, withService } from '../load/session.ts'
+import { allOnline, deploy, type OpenPlace, startSimulated, uploadImage } from '../load/simulated.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
 import { watchGrowth } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import { type Service, startService } from '../targets/service.ts'
 
 const FEW = 100
 const OTHERS = 100
@@ -32,32 +31,26 @@ export const rollout: Scenario = {
     const count = bench.quick ? 1_000 : placesFor(10_000, FEW + OTHERS)
     await bench.withDir(async (dir) => {
       const more = { FLEET_OTA_DOWNLOADS_MAX: '1000' } as const
-      const service = await startService({ dataDir: join(dir, 'data'), durability: 'power', more })
-      const rest = new Rest(service.httpUrl)
-      const at = { bench, dir, service, rest }
-      try {
-        await rest.login()
-        await uploadImage(at, { version: '2.0.0', bytes: 16_384 })
-        const devices = startSimulated(at, scenarioOf(count))
-        await allOnline(at, { group: 'bench/many', count })
-        await allOnline(at, { group: 'bench/few', count: FEW })
-        await sleep(SETTLED_MS)
-        await notify(at)
-        await rollOut(at, count)
-        await devices.child.kill('SIGINT')
-      } finally {
-        rest.close()
-        await service.kill()
-      }
+      await withService(
+        { dataDir: join(dir, 'data'), durability: 'power', more },
+        async ({ service, rest }) => {
+          const at = { bench, dir, service, rest }
+          await uploadImage(at, { version: '2.0.0', bytes: 16_384 })
+          const devices = startSimulated(at, scenarioOf(count))
+          await allOnline(at, { group: 'bench/many', count })
+          await allOnline(at, { group: 'bench/few', count: FEW })
+          await sleep(SETTLED_MS)
+          await notify(at)
+          await rollOut(at, count)
+          await devices.child.kill('SIGINT')
+        },
+      )
     })
   },
 }
 
-interface Scene {
+interface Scene extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
 }
 
 /** Describes devices that report almost only the progress of their update. */

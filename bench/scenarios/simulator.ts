@@ -1,15 +1,22 @@
 // Measures the cost of the simulator itself, and whether simulator and service can handle 50 000 devices behind 50
 // gateways.
+
 import { join } from 'node:path'
-import { Rest } from '../load/rest.ts'
-import { allOnline, deploy, type RunningFleet, startSimulated, uploadImage } from '../load/simulated.ts'
+import { withService } from '../load/session.ts'
+import {
+  allOnline,
+  deploy,
+  type OpenPlace,
+  type RunningFleet,
+  startSimulated,
+  uploadImage,
+} from '../load/simulated.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks } from '../measure/deadline.ts'
 import { residentOfTree } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import { type Service, startService } from '../targets/service.ts'
 
 const UPDATED = 1_000
 const IMAGE_BYTES = 100_000
@@ -18,7 +25,7 @@ export const simulator: Scenario = {
   name: 'simulator',
   about: 'CPU per message and memory per device of the simulator',
   run: (bench) =>
-    withService(bench, async (at) => {
+    withPlace(bench, async (at) => {
       await costOf(at, { name: 'direct', count: bench.quick ? 1_000 : 8_000, intervalSec: 4 })
       await costOf(at, { name: 'sub', count: bench.quick ? 5_000 : 20_000, intervalSec: 10, isVia: true })
     }),
@@ -27,28 +34,16 @@ export const simulator: Scenario = {
 export const gateways: Scenario = {
   name: 'gateways',
   about: '50 000 devices behind 50 gateways for twelve minutes, with a broadcast and a rollout in the middle',
-  run: (bench) => withService(bench, whole),
+  run: (bench) => withPlace(bench, whole),
 }
 
-async function withService(bench: Bench, work: (at: Place) => Promise<void>): Promise<void> {
-  await bench.withDir(async (dir) => {
-    const service = await startService({ dataDir: join(dir, 'data'), durability: 'power' })
-    const rest = new Rest(service.httpUrl)
-    try {
-      await rest.login()
-      await work({ bench, dir, service, rest })
-    } finally {
-      rest.close()
-      await service.kill()
-    }
-  })
-}
+const withPlace = (bench: Bench, work: (at: Place) => Promise<void>) =>
+  bench.withDir((dir) =>
+    withService({ dataDir: join(dir, 'data'), durability: 'power' }, (open) => work({ bench, dir, ...open })),
+  )
 
-interface Place {
+interface Place extends OpenPlace {
   readonly bench: Bench
-  readonly dir: string
-  readonly service: Service
-  readonly rest: Rest
 }
 
 interface Crowd {

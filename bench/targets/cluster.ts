@@ -1,5 +1,6 @@
 // Runs the cluster profile on this machine, with real servers and nodes that a scenario starts one by one. The broker is
 // plain mosquitto (`FLEET_MQTT_MODE=plain`), because the tests' stand-in for EMQX would be the bottleneck.
+
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { openNats } from '../../engine/adapters/nats/nats-link.ts'
@@ -9,6 +10,7 @@ import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis/testing/r
 import { urlOf } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import type { OwnershipState } from '../../engine/ports/ownership.ts'
 import { until } from '../measure/deadline.ts'
+import type { Bench } from '../scenario.ts'
 import { type BareBroker, startMosquitto } from './brokers.ts'
 import { type ClickHouse, withClickHouse } from './clickhouse.ts'
 import { type Program, startProgram } from './ready-line.ts'
@@ -38,20 +40,28 @@ export interface Cluster {
   owners(): Promise<OwnershipState>
 }
 
-/** Resolves with undefined, without running `work`, if a server is missing. */
-export async function withCluster<T>(
+/** Resolves with false, without running `work`, if a server is missing. */
+export async function withCluster(bench: Bench, work: (cluster: Cluster) => Promise<void>): Promise<boolean> {
+  return await bench.withDir((dir) => withServers(bench, dir, work))
+}
+
+async function withServers(
+  bench: Bench,
   dir: string,
-  work: (cluster: Cluster) => Promise<T>,
-): Promise<T | undefined> {
+  work: (cluster: Cluster) => Promise<void>,
+): Promise<boolean> {
   const broker =
     NATS_SERVER === undefined || REDIS_SERVER === undefined ? undefined : await startMosquitto(dir)
-  if (broker === undefined) return undefined
+  if (broker === undefined) {
+    bench.say('nats-server, redis-server or mosquitto is not installed: skipped')
+    return false
+  }
   const nats = await NatsServer.start()
   const redis = await RedisServer.start()
   const link = await openNats({ servers: [nats.url], durability: 'process', warn: () => {} })
   const nodes: ClusterNode[] = []
   try {
-    return await withClickHouse(dir, async (clickhouse) => {
+    await withClickHouse(dir, async (clickhouse) => {
       const settings = settingsOf({ broker, nats, redis, clickhouse })
       let table: Awaited<ReturnType<typeof openKvOwnership>> | undefined
       const cluster: Cluster = {
@@ -74,11 +84,12 @@ export async function withCluster<T>(
         },
       }
       try {
-        return await work(cluster)
+        await work(cluster)
       } finally {
         await Promise.all(nodes.map((node) => node.kill()))
       }
     })
+    return true
   } finally {
     await link.close()
     await Promise.all([broker.kill(), nats.remove(), redis.stop()])

@@ -16,7 +16,6 @@ export interface ServiceOptions {
   readonly heartbeatTimeoutSec?: number
   /** An address that alert channels may send to although it is not public. */
   readonly webhookAllow?: string
-  /** Further settings. */
   readonly more?: Readonly<Record<`FLEET_${string}`, string>>
 }
 

@@ -28,7 +28,7 @@ export const NODE_LIMITS = {
   watermarkEveryMs: 1_000,
 
   // --- nodes that talk to each other
-  /** Largest question or piece of news. */
+  /** Largest question or message. */
   meshMessageBytesMax: 8 * MIB,
   /** Largest answer; answers are sent in parts. The longest lists the commands of a broadcast to all devices. */
   meshAnswerBytesMax: 64 * MIB,
@@ -36,8 +36,8 @@ export const NODE_LIMITS = {
   /** Questions that one node is answering at once, such as waiting for a command to end. */
   meshQuestionsMax: 16_384,
   meshQuestionsBytesMax: 64 * MIB,
-  /** News not yet taken by the NATS server. Further news is dropped. */
-  meshNewsWaitingBytesMax: 32 * MIB,
+  /** Messages not yet taken by the NATS server. Further ones are dropped. */
+  meshWaitingBytesMax: 32 * MIB,
   /** How long a shutdown waits for questions under way. */
   meshStopTimeoutMs: 500,
   /** How long a shutdown waits for the lanes to acknowledge what they read. The next node reads the rest again. */
@@ -90,7 +90,7 @@ assert(
   'a question that a node died over finds the next owner in time',
 )
 assert(
-  LIMITS.meshMessageBytesMax * 4 <= LIMITS.meshNewsWaitingBytesMax &&
+  LIMITS.meshMessageBytesMax * 4 <= LIMITS.meshWaitingBytesMax &&
     LIMITS.meshMessageBytesMax * 4 <= LIMITS.meshQuestionsBytesMax,
   'one large message does not keep the others out',
 )

@@ -75,7 +75,7 @@ export type FeedEvent =
       readonly deviceId: typeof FLEET
       readonly at: Millis
       /** The channel after the change. */
-      readonly channel: ChannelNews
+      readonly channel: PublicChannel
     }
   | AuditEvent
   | {
@@ -117,7 +117,7 @@ export type AuditEvent =
     }
 
 /** The part of a channel that everyone may see. Its address and its errors are for admins only. */
-export type ChannelNews = Pick<Channel, 'id' | 'name' | 'severity' | 'group'> & {
+export type PublicChannel = Pick<Channel, 'id' | 'name' | 'severity' | 'group'> & {
   readonly type: Channel['target']['kind']
   readonly state: ChannelState
 }

@@ -1,12 +1,10 @@
 // Mail sent through a server that the operator configured.
 import type { SendResult } from '../domain/alert/delivery.ts'
+import type { Email } from '../domain/alert/email-body.ts'
 
-export interface OutgoingMail {
+export interface OutgoingMail extends Email {
   readonly messageId: string
   readonly to: readonly string[]
-  readonly subject: string
-  readonly text: string
-  readonly html: string
 }
 
 export interface Mail {

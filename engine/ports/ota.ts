@@ -1,9 +1,11 @@
 // Firmware as deployments and downloads see it, and how these two see each other. Nothing here waits for an actor or a
 // database.
+
 import type { KeyObject } from 'node:crypto'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../schemas/ids.ts'
 import type { FirmwareStatus } from '../../schemas/vocabulary.ts'
 import type { FirmwareRecord } from '../domain/ota/firmware-record.ts'
+import type { OtaSend } from '../domain/ota/job-messages.ts'
 import type { BlobAddress, OpenBlob } from './blobs.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 
@@ -19,13 +21,9 @@ export interface Firmwares {
 }
 
 /** The attempt of a job that an `ota` message belongs to. */
-export interface SentAttempt {
+export interface SentAttempt
+  extends Pick<OtaSend, 'deploymentId' | 'attempt' | 'seq' | 'action' | 'issuedAt'> {
   readonly deviceId: DeviceId
-  readonly deploymentId: DeploymentId
-  readonly attempt: number
-  readonly seq: number
-  readonly action: 'install' | 'rollback' | 'cancel'
-  readonly issuedAt: Millis
 }
 
 /** The parts of an `ota` message that are created anew each time it is sent. */

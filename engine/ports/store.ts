@@ -1,7 +1,9 @@
 // The store keeps device records with the log positions they follow from, and everything else that must survive a
 // restart.
+
 import type { CommandId, DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
+import type { UnusableMessage } from '../domain/dead-letter/error-message.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
 import type { LateHour } from '../domain/telemetry/late-hours.ts'
 import type { Documents, SavedDocument } from './documents.ts'
@@ -10,17 +12,12 @@ import type { Positions } from './log.ts'
 import type { Notice, Notices } from './notices.ts'
 
 /** A message that could not be processed, parked with its reason (R10). */
-export interface DeadLetter {
+export interface DeadLetter extends UnusableMessage {
   /** `dl_<partition>_<seq>_<index>`: replaying the log gives the same message the same id. */
   readonly id: string
-  readonly deviceId: DeviceId
-  readonly topic: string
-  readonly reason: string
-  readonly detail: string
   /** The first bytes of the payload, up to the limit. */
   readonly payload: Uint8Array
   readonly payloadBytes: number
-  readonly receivedAt: Micros
 }
 
 export type LetterName = Pick<DeadLetter, 'id' | 'deviceId'>
@@ -160,14 +157,7 @@ export interface DevicePageQuery {
   readonly descending?: boolean
 }
 
-export interface DeviceSummary {
-  readonly id: DeviceId
-  readonly name: string
-  readonly type: string
-  readonly status: DeviceStatus
-  readonly group: string | undefined
-  readonly tags: readonly string[]
-}
+export type DeviceSummary = Pick<DeviceRecord, 'id' | 'name' | 'type' | 'status' | 'group' | 'tags'>
 
 export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[]

@@ -51,12 +51,12 @@ export class Performer {
         ? []
         : [
             // Packed by `#cut` and `#reply` of another node.
-            mesh.subscribe(CUTS_TOPIC, (news) => {
-              for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
+            mesh.subscribe(CUTS_TOPIC, (message) => {
+              for (const deviceId of packr.unpack(message) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
             mesh.subscribe(
               replyTopic(mesh.address),
-              (news) => void replies.settle(packr.unpack(news) as Reply),
+              (message) => void replies.settle(packr.unpack(message) as Reply),
             ),
           ]
   }

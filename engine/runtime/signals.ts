@@ -124,7 +124,6 @@ const WARNINGS = {
     'the store is empty: devices are rebuilt from the log; users are not in it, so restore a backup',
 } as const
 
-/** Turns signals into metrics and log lines. */
 export function signalSink(
   metrics: Metrics,
   { clock, warn }: { readonly clock: Clock; readonly warn: Warn },

@@ -40,7 +40,6 @@ export interface DeviceFamily {
   readonly gateway?: SimulatedDevice
 }
 
-/** Listens to the feed of every process. */
 export interface FeedListener {
   /** A new process has started. */
   startOver(): void
@@ -49,7 +48,6 @@ export interface FeedListener {
   hear(events: readonly FeedEvent[]): void
 }
 
-/** A process that answers callers. */
 export interface CallHost {
   readonly engine: LocalEngine
   readonly after: (ms: number, run: () => void) => void

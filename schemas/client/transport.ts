@@ -1,4 +1,5 @@
 // Sends a call, waits for its answer up to a timeout, and retries where that is safe and may help.
+import { parseJson } from '../json.ts'
 import type { Problem } from '../problem.ts'
 import { ConnectionError, RefusalError } from './errors.ts'
 
@@ -120,13 +121,8 @@ function toError(url: string, { status, headers, text }: Incoming): Error {
 }
 
 function parseProblem(text: string): Problem | undefined {
-  try {
-    // The service's tests check every problem against its schema.
-    return JSON.parse(text) as Problem
-  } catch {
-    // The answer was truncated, or does not come from the service.
-    return undefined
-  }
+  // The service's tests check every problem against its schema.
+  return parseJson(text) as Problem | undefined
 }
 
 /** The header contains seconds or a date (RFC 9110 §10.2.3). */

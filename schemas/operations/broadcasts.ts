@@ -6,9 +6,9 @@ import {
   BroadcastListQuery,
   BroadcastParams,
   BroadcastQuery,
+  BroadcastRequestBody,
   BroadcastSendQuery,
   BroadcastStateBody,
-  BroadcastWishBody,
   CommandPage,
 } from '../command.ts'
 import { API, type Operation } from '../operation.ts'
@@ -36,7 +36,7 @@ export const broadcastCommand = {
     'With `dry_run=true` nothing is sent: the answer tells whom it would reach. Devices that are offline get the command if they return before it expires.',
   repeats: 'once',
   query: BroadcastSendQuery,
-  body: BroadcastWishBody,
+  body: BroadcastRequestBody,
   replies: { 200: TargetPreview, 202: BroadcastBody },
   refusals: ['EMPTY_TARGET', 'TARGET_CHANGED', 'NOT_FOUND'],
 } as const satisfies Operation

@@ -5,7 +5,7 @@ import {
   SilenceListQuery,
   SilencePage,
   SilenceParams,
-  SilenceWish,
+  SilenceRequestBody,
 } from '../alert.ts'
 import { API, JSON_TYPES, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -33,7 +33,7 @@ export const createSilence = {
   operationId: 'createSilence',
   summary: 'Mute the notifications of some alerts for a time',
   repeats: 'once',
-  body: SilenceWish,
+  body: SilenceRequestBody,
   replies: { 201: SilenceBody },
   refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
 } as const satisfies Operation

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Client } from '../../../schemas/client.ts'
-import type { BroadcastWishBody } from '../../../schemas/command.ts'
+import type { BroadcastRequestBody } from '../../../schemas/command.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
@@ -109,7 +109,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
 /** Asks for confirmation unless it is urgent or nobody is there to answer, sends it, and on request waits for its end. */
 export async function sendBroadcast(
   cli: Cli,
-  body: BroadcastWishBody,
+  body: BroadcastRequestBody,
   { dryRun, yes, wait, key = randomUUID() }: BroadcastOptions,
 ): Promise<void> {
   const { client } = await cli.connect()
@@ -145,7 +145,7 @@ export async function sendBroadcast(
   }
 }
 
-type Target = Pick<BroadcastWishBody, 'group' | 'target'>
+type Target = Pick<BroadcastRequestBody, 'group' | 'target'>
 
 /** A text without an equals sign is a group, because no group name contains one. */
 function target(text: string): Target {
@@ -154,7 +154,7 @@ function target(text: string): Target {
     : { group: text }
 }
 
-async function previewOf(client: Client, body: BroadcastWishBody): Promise<TargetPreview | undefined> {
+async function previewOf(client: Client, body: BroadcastRequestBody): Promise<TargetPreview | undefined> {
   const response = await client.broadcastCommand({ body, query: { dry_run: true } })
   return 'broadcast_id' in response ? undefined : response
 }

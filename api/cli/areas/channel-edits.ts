@@ -10,11 +10,15 @@ import { readJsonFile, readText } from '../option-parsers.ts'
 
 export const CHANNEL_ARGUMENT = ['<channel_id>', 'id of the channel, from `fleet channels list`'] as const
 
-interface EditOptions {
+/** The options of a new channel and of an edit. */
+export interface SharedOptions {
   readonly name?: string
   readonly severity?: AlertSeverity[]
   readonly default?: boolean
   readonly group?: string
+}
+
+interface EditOptions extends SharedOptions {
   readonly allGroups?: true
   readonly enable?: true
   readonly disable?: true

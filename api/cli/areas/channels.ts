@@ -1,12 +1,7 @@
 // `fleet channels`: where alert notifications are sent, managed by admins.
 import type { Command } from 'commander'
 import type { ChannelBody, DeliveryBody } from '../../../schemas/alert-channel.ts'
-import {
-  ALERT_SEVERITIES,
-  type AlertSeverity,
-  CHAT_FORMATS,
-  type ChatFormat,
-} from '../../../schemas/vocabulary.ts'
+import { ALERT_SEVERITIES, CHAT_FORMATS, type ChatFormat } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { definedFields } from '../defined-fields.ts'
@@ -15,7 +10,7 @@ import { readText, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
-import { CHANNEL_ARGUMENT, editChannel } from './channel-edits.ts'
+import { CHANNEL_ARGUMENT, editChannel, type SharedOptions } from './channel-edits.ts'
 
 const COLUMNS: readonly Column<ChannelBody>[] = [
   ['ID', ({ channel_id }) => channel_id],
@@ -83,13 +78,6 @@ function show(command: Command, cli: Cli): void {
       const { client } = await cli.connect()
       cli.output.item(await client.getChannel({ channel_id }))
     })
-}
-
-interface SharedOptions {
-  readonly name?: string
-  readonly severity?: AlertSeverity[]
-  readonly default?: boolean
-  readonly group?: string
 }
 
 function addSharedOptions(command: Command): Command {

@@ -13,7 +13,6 @@ interface Options {
   readonly once?: boolean
 }
 
-/** One line of output. */
 interface Line {
   readonly at: string
   readonly what: 'connect' | 'refused' | 'dead_letter' | 'command' | 'telemetry' | 'event' | 'log'

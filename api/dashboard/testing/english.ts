@@ -3,88 +3,15 @@
 import type { Page } from 'playwright-core'
 
 /** Words that no German text has, and names of states that have a German one. */
-const ENGLISH = [
-  ...[
-    'the',
-    'and',
-    'of',
-    'is',
-    'are',
-    'not',
-    'with',
-    'for',
-    'from',
-    'by',
-    'to',
-    'yes',
-    'has',
-    'have',
-    'been',
-    'this',
-  ],
-  ...[
-    'that',
-    'its',
-    'ago',
-    'at',
-    'on',
-    'since',
-    'none',
-    'all',
-    'your',
-    'you',
-    'new',
-    'never',
-    'device',
-    'devices',
-  ],
-  ...[
-    'command',
-    'commands',
-    'alert',
-    'alerts',
-    'group',
-    'user',
-    'users',
-    'rule',
-    'rules',
-    'unknown',
-    'desired',
-  ],
-  ...[
-    'reported',
-    'firing',
-    'recovering',
-    'resolved',
-    'pending',
-    'snoozed',
-    'acknowledged',
-    'delivered',
-    'acked',
-  ],
-  ...[
-    'completed',
-    'failed',
-    'expired',
-    'cancelled',
-    'rejected',
-    'available',
-    'deprecated',
-    'yanked',
-    'succeeded',
-  ],
-  ...[
-    'skipped',
-    'paused',
-    'running',
-    'scheduled',
-    'warning',
-    'critical',
-    'maintenance',
-    'provisioning',
-    'search',
-  ],
-]
+const ENGLISH = `
+  the and of is are not with for from by to yes has have been this that its ago at on since none all
+  your you new never device devices command commands alert alerts group user users rule rules unknown
+  desired reported firing recovering resolved pending snoozed acknowledged delivered acked completed
+  failed expired cancelled rejected available deprecated yanked succeeded skipped paused running
+  scheduled warning critical maintenance provisioning search
+`
+  .trim()
+  .split(/\s+/)
 
 /** Names and reasons that the service gives: they are data, as the names of devices are. */
 const DATA = ['MQTT device', 'Microcontroller with micro-ROS', 'ROS 2 robot', 'no heartbeat']

@@ -8,6 +8,7 @@ import type { Registration } from '../../auth/accounts.ts'
 import type { PreviousKey, Signing } from '../../auth/key-ring.ts'
 import { API_LIMITS } from '../../limits.ts'
 import { isLoopback } from '../../loopback.ts'
+import type { RequestRates } from '../../rates/rates.ts'
 import { type ClusterSettings, ROLES, type Role, readCluster, refuseForeign } from './cluster.ts'
 import { type OtaSettings, readOta } from './ota.ts'
 import { type OutboundSettings, readOutbound } from './outbound.ts'
@@ -54,14 +55,7 @@ export interface Settings {
   /** Whether each refresh issues a new refresh token. */
   readonly refreshRotation: boolean
   readonly heartbeatTimeoutMs: number
-  /** Requests per second. 0 means no limit. */
-  readonly requestRates: {
-    readonly perUser: number
-    readonly perDevice: number
-    readonly perAddress: number
-    /** Work of one user, in units of a plain GET. */
-    readonly work: number
-  }
+  readonly requestRates: RequestRates
   readonly metrics: {
     /** A separate port for metrics and probes, which the API port then does not serve. 0 picks a free one. */
     readonly port: number | undefined

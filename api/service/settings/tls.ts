@@ -1,16 +1,11 @@
 // The settings of TLS on the ports of this service.
 import { resolve } from 'node:path'
+import type { TlsPaths } from '../tls/tls-files.ts'
 import type { Name } from './names.ts'
 import { PORT, type Reader } from './reader.ts'
 
 /** Paths of PEM files, and the ports that use them. */
-export interface TlsSettings {
-  readonly cert: string
-  readonly key: string
-  /** If set, a device may authenticate with a certificate of this CA instead of a token. */
-  readonly clientCa: string | undefined
-  /** The revocation list of the client CA. */
-  readonly crl: string | undefined
+export interface TlsSettings extends TlsPaths {
   /** Port of MQTT over TLS. */
   readonly mqttsPort: number
   /** Port of MQTT in WebSockets over TLS. */

@@ -9,8 +9,9 @@ import { revokedSerials, toSerial } from './revoked-serials.ts'
 export interface TlsPaths {
   readonly cert: string
   readonly key: string
-  /** If set, devices may authenticate with certificates of this CA. */
+  /** If set, devices may authenticate with certificates of this CA instead of tokens. */
   readonly clientCa: string | undefined
+  /** The revocation list of the client CA. */
   readonly crl: string | undefined
 }
 

@@ -38,7 +38,6 @@ export function isFilter(filter: string, levelsMax: number): boolean {
   )
 }
 
-/** Options of a subscription of MQTT 5. */
 export interface SubscribeOptions {
   /** The device is not sent what it has published itself. */
   readonly noLocal: boolean

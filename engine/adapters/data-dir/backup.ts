@@ -5,20 +5,12 @@
 //     copy is like starting after a crash: the rest is applied and inserted again, and points count once (R11).
 // - What was acknowledged before the backup began is in the log or the store by then, and so in one of the copies.
 // - The manifest is written last. A folder without a manifest is not a backup.
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs'
+
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../ports/fault.ts'
 import { copyLmdb } from '../lmdb/copy.ts'
+import { syncPath } from '../lmdb/lmdb-env.ts'
 import { copyTables } from '../telemetry/chdb/copy-tables.ts'
 import { openDataDir, storePath } from './data-dir.ts'
 
@@ -85,18 +77,9 @@ function startOf(from: string): string {
 function syncTree(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.isDirectory()) syncTree(join(path, entry.name))
-    else if (entry.isFile()) sync(join(path, entry.name))
+    else if (entry.isFile()) syncPath(join(path, entry.name))
   }
-  sync(path)
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
+  syncPath(path)
 }
 
 const unusable = (message: string) => new Fault('DATA_DIR_UNUSABLE', { retryable: false, message })

@@ -22,7 +22,6 @@ export interface DataDir {
   readonly store: string
   readonly telemetry: string
   readonly blobs: string
-  /** Releases the lock. */
   release(): Promise<void>
 }
 

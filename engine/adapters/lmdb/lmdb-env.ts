@@ -181,7 +181,7 @@ export class LmdbEnv {
       if (table !== undefined) this.#tables.set(name, table)
     }
     // Without an fsync of the directory a power cut could lose the name of a new file, and so the file.
-    if (isNew && durability === 'power') syncDirectory(dirname(path))
+    if (isNew && durability === 'power') syncPath(dirname(path))
     return root
   }
 
@@ -282,12 +282,13 @@ function causeOf(error: unknown): Promise<unknown> | unknown {
   return detail instanceof Promise ? detail.catch((cause: unknown) => cause) : error
 }
 
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r')
+/** Makes a file durable, or the entries of a directory. */
+export function syncPath(path: string): void {
+  const opened = openSync(path, 'r')
   try {
-    fsyncSync(directory)
+    fsyncSync(opened)
   } finally {
-    closeSync(directory)
+    closeSync(opened)
   }
 }
 

@@ -42,7 +42,6 @@ function partOf(kind: Kind, offset: number, bytes: Uint8Array): Uint8Array {
   return part
 }
 
-/** An answer that is arriving in parts. */
 export class PartialAnswer {
   readonly #parts: Uint8Array[] = []
   #bytes = 0

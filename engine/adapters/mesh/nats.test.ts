@@ -101,7 +101,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
   test('news that the server does not accept are dropped beyond a bound, with one warning', async () => {
     const mesh = await open()
     const large = new Uint8Array(LIMITS.meshMessageBytesMax)
-    const fits = LIMITS.meshNewsWaitingBytesMax / large.length
+    const fits = LIMITS.meshWaitingBytesMax / large.length
     server.pause()
     for (let n = 0; n < fits; n++) mesh.publish('topic', large)
     expect(warnings).toEqual([])

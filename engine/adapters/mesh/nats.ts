@@ -1,4 +1,4 @@
-// Questions and news between nodes over NATS core. Nothing is stored for a node that is not connected.
+// Questions and messages between nodes over NATS core. Nothing is stored for a node that is not connected.
 //
 // - An address belongs to one node, so a question reaches at most one, and NATS reports at once if there is none.
 // X2. Questions in flight are lost with the connection. Their askers are told, and nothing is sent twice.
@@ -9,7 +9,14 @@ import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { NatsLink } from '../nats/nats-link.ts'
 import { PartialAnswer, partsOf } from './answer-parts.ts'
-import { absentFault, checkNews, faultOf, questionFault, Responder, unreachableFault } from './responder.ts'
+import {
+  absentFault,
+  checkMessage,
+  faultOf,
+  questionFault,
+  Responder,
+  unreachableFault,
+} from './responder.ts'
 
 export interface NatsMeshOptions {
   /** Letters, digits, `-` and `_`. It must be unique among all processes, including earlier runs. */
@@ -30,8 +37,8 @@ interface OpenQuestion {
 const ADDRESS = /^[\w-]+$/
 /** Status with which NATS answers a request that has no responders. */
 const NO_RESPONDERS = 503
-/** Bytes of news that are sent before the server is asked whether it has received them. */
-const FLUSH_BYTES = LIMITS.meshNewsWaitingBytesMax / 4
+/** Published bytes after which the server is asked whether it has received them. */
+const FLUSH_BYTES = LIMITS.meshWaitingBytesMax / 4
 
 /** The caller closes the link. */
 export function openNatsMesh(link: NatsLink, options: NatsMeshOptions): Mesh {
@@ -95,21 +102,21 @@ class NatsMesh implements Mesh {
     })
   }
 
-  publish(topic: string, news: Uint8Array): void {
-    checkNews(news)
-    const isTooMuch = this.#waitingBytes + news.length > LIMITS.meshNewsWaitingBytesMax
+  publish(topic: string, message: Uint8Array): void {
+    checkMessage(message)
+    const isTooMuch = this.#waitingBytes + message.length > LIMITS.meshWaitingBytesMax
     if (isTooMuch && !this.#isDropping)
       this.#warn(
         'NATS is too slow, so live updates for other nodes are dropped; their clients will resync',
         {},
       )
     this.#isDropping = isTooMuch
-    if (isTooMuch || this.#isClosed || !this.#publish(`${this.#name}.news.${topic}`, news)) return
-    this.#waitingBytes += news.length
+    if (isTooMuch || this.#isClosed || !this.#publish(`${this.#name}.news.${topic}`, message)) return
+    this.#waitingBytes += message.length
     if (this.#waitingBytes > FLUSH_BYTES && !this.#isFlushing) void this.#flush()
   }
 
-  subscribe(topic: string, listener: (news: Uint8Array) => void): () => void {
+  subscribe(topic: string, listener: (message: Uint8Array) => void): () => void {
     return this.#subscribe(`${this.#name}.news.${topic}`, ({ data }) => listener(data))
   }
 
@@ -124,7 +131,7 @@ class NatsMesh implements Mesh {
     await this.#responder.close()
     for (const subscription of this.#subscriptions) subscription.unsubscribe()
     if (!this.#link.isConnected) return
-    // News that has not been sent by now is lost, which the port allows at any time.
+    // A message that has not been sent by now is lost, which the port allows at any time.
     await deadline(this.#link.connection.flush(), LIMITS.meshStopTimeoutMs).catch(() => {})
   }
 

@@ -127,6 +127,6 @@ export function questionFault({ length }: Uint8Array): Fault | undefined {
   })
 }
 
-export function checkNews({ length }: Uint8Array): void {
-  if (length > LIMITS.meshMessageBytesMax) throw new RangeError(`news of ${length} bytes are too large`)
+export function checkMessage({ length }: Uint8Array): void {
+  if (length > LIMITS.meshMessageBytesMax) throw new RangeError(`a message of ${length} bytes is too large`)
 }

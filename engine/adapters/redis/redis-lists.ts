@@ -43,7 +43,6 @@ export function unpackLists(packed: Buffer): readonly (readonly Buffer[])[] {
   )
 }
 
-/** Groups the items in pairs. */
 export function* pairs<T>(list: readonly T[]): Generator<readonly [T, T]> {
   for (let i = 0; i + 1 < list.length; i += 2) {
     const [first, second] = [list[i], list[i + 1]]

@@ -1,6 +1,6 @@
 // What people do to an alert: acknowledge, assign, comment, resolve.
 import { type AlertId, Micros, Millis } from '../../../schemas/ids.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import { unreachable } from '../unreachable.ts'
 import { resolveAlert, withOpenAlert } from './alert-updates.ts'
@@ -28,11 +28,7 @@ export type ActOutcome =
       readonly alert: Alert
       readonly move: Move | undefined
     }
-  | {
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
-    }
+  | Refusal
 
 interface Actor {
   readonly by: string

@@ -8,16 +8,10 @@ import type { AlertId, ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeliveryEvent, DeliveryState } from '../../../schemas/vocabulary.ts'
 import type { Channel } from './channel.ts'
 import type { AlertMessage, MessageAlert, RuleCount } from './message.ts'
-import type { Notice, NoticeEvent } from './notice.ts'
+import type { Notice } from './notice.ts'
 
-export interface DeliveryMember {
-  readonly alertId: AlertId
-  /** The revision of the alert that it reports. */
-  readonly revision: number
-  readonly ruleName: string
-  readonly event: NoticeEvent
-  readonly severity: AlertSeverity
-}
+/** What a delivery reports of an alert. */
+export type DeliveryMember = Pick<Notice, 'alertId' | 'revision' | 'ruleName' | 'event' | 'severity'>
 
 export interface DeliveryAttempt {
   readonly at: Millis
@@ -209,7 +203,6 @@ export function applyAttempt(
   }
 }
 
-/** Starts a finished delivery again. */
 export function restartDelivery(delivery: Delivery, now: Millis): Delivery {
   return { ...delivery, state: 'pending', tries: 0, dueAt: now, nextAttemptAt: now, finishedAt: undefined }
 }

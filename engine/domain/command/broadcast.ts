@@ -4,7 +4,7 @@
 // Its progress is counted from its commands each time and stored nowhere.
 import { type BroadcastId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import {
   COMMAND_STATUSES,
   type CommandPriority,
@@ -74,11 +74,7 @@ export type BroadcastOutcome =
       /** The command to create for each accepted member, in order. */
       readonly requests: readonly { readonly deviceId: DeviceId; readonly request: CommandRequest }[]
     }
-  | {
-      readonly kind: 'refused'
-      readonly code: Extract<RefusalCode, 'EMPTY_TARGET'>
-      readonly detail: Readonly<Record<string, unknown>>
-    }
+  | Refusal<'EMPTY_TARGET'>
 
 export function createBroadcast(
   request: BroadcastRequest,

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import type { CommandPriority } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { isEqual } from '../shadow/json-object.ts'
@@ -20,20 +20,14 @@ export interface CommandRequest {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface CommandRefusal {
-  readonly kind: 'refused'
-  readonly code: Extract<
-    RefusalCode,
-    | 'COMMAND_QUEUE_FULL'
-    | 'IDEMPOTENCY_KEY_REUSED'
-    | 'INVALID_STATE_TRANSITION'
-    | 'NOT_FOUND'
-    | 'PAYLOAD_TOO_LARGE'
-    | 'VALIDATION_FAILED'
-  >
-  /** Has `message`, and more fields that depend on the code. */
-  readonly detail: Readonly<Record<string, unknown>>
-}
+export type CommandRefusal = Refusal<
+  | 'COMMAND_QUEUE_FULL'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'INVALID_STATE_TRANSITION'
+  | 'NOT_FOUND'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'VALIDATION_FAILED'
+>
 
 export type CreateOutcome =
   | ({ readonly kind: 'created'; readonly command: Command } & CommandsChange)

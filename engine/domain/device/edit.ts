@@ -1,6 +1,6 @@
 // How an edit changes a device's record, and why it may be refused.
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal, RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceRequest } from './events.ts'
 import { mergePatch } from './merge-patch.ts'
@@ -18,11 +18,7 @@ export type EditVerdict<D extends DeviceRecord> =
       /** Set if the edit also changes the status. */
       readonly cause: Cause | undefined
     }
-  | {
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
-    }
+  | Refusal
 
 export function decideEdit<D extends DeviceRecord>(device: D, edit: DeviceEdit): EditVerdict<D> {
   const { status, revision } = device

@@ -1,5 +1,7 @@
 // Messages on the `status` topic: a device's birth, farewell and last will, as an object or as a single word.
+
 import { Buffer } from 'node:buffer'
+import { parseJson } from '../../../schemas/json.ts'
 
 export type StatusMessage =
   | {
@@ -22,7 +24,7 @@ const TEXT_MAX = 128
 export function readStatus(payload: Uint8Array): StatusMessage {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8').trim()
   if (text === '') return { kind: 'cleared' }
-  const value = text.startsWith('{') || text.startsWith('"') ? parse(text) : text
+  const value = text.startsWith('{') || text.startsWith('"') ? parseJson(text) : text
   if (value === undefined) return { kind: 'refused', detail: 'not JSON' }
   const fields: Readonly<Record<string, unknown>> =
     typeof value === 'object' && value !== null ? { ...value } : { status: value }
@@ -37,15 +39,6 @@ export function readStatus(payload: Uint8Array): StatusMessage {
     firmwareVersion: shortText(fields['firmware_version']),
     firmwareSha256: shortText(fields['firmware_sha256']),
     bootId: shortText(fields['boot_id']),
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // A device may send any text. The caller refuses what is not JSON.
-    return undefined
   }
 }
 

@@ -78,7 +78,6 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
   }
 }
 
-/** The first record of a device. */
 export function register(
   id: Device['id'],
   request: Extract<DeviceRequest, { kind: 'register' }>,

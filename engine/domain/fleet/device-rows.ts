@@ -1,17 +1,10 @@
 // Encodes rows of the table `devices` in ClickHouse, by which queries select devices.
 import { type DeviceId, Micros, type Millis } from '../../../schemas/ids.ts'
-import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import type { DeviceRecord } from '../device/record.ts'
 import { HistoryColumns } from '../history/columns.ts'
 import type { EncodedBlock } from '../telemetry/columns.ts'
 
-export interface DeviceDescription {
-  readonly id: DeviceId
-  readonly name: string
-  readonly type: string
-  readonly status: DeviceStatus
-  readonly group: string | undefined
-  readonly tags: readonly string[]
-}
+export type DeviceDescription = Pick<DeviceRecord, 'id' | 'name' | 'type' | 'status' | 'group' | 'tags'>
 
 /** Returns the body of the device's row. Equal texts mean that the row has not changed. A decommissioned device is marked
  *  as gone. */

@@ -3,11 +3,13 @@
 //
 // Entries of a message that state the same time get times one microsecond apart, so that they keep their order and stay
 // distinct.
+
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
-import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
+import { isDeeper } from '../is-deeper.ts'
 import { isFarOff, parseStatedTime } from '../telemetry/event-time.ts'
 import { parseLevel, parseSeverityNumber } from './log-level.ts'
 
@@ -47,7 +49,7 @@ export type LogLinesOutcome =
 
 export function readLogLines(payload: Uint8Array, receivedAt: Micros): LogLinesOutcome {
   if (!isUtf8(payload)) return refused('not_utf8', 'not valid UTF-8')
-  const json = parseJson(payload)
+  const json = parseJson(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString())
   if (json === undefined) return refused('not_json', 'not JSON')
   const list = Array.isArray(json) ? json : [json]
   if (list.length > LIMITS.logEntriesMax)
@@ -131,22 +133,6 @@ function timeOf(item: JsonObject, receivedAt: Micros): { at: number; adjusted: b
   if (!Number.isFinite(at)) return undefined
   const adjusted = isFarOff(at, receivedAt)
   return { at: adjusted ? receivedAt : at, adjusted }
-}
-
-function parseJson(payload: Uint8Array): Json | undefined {
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString())
-  } catch {
-    // A device may send any bytes. The caller refuses those that are not JSON.
-    return undefined
-  }
-}
-
-/** Recurses no further than `levels`, however deep the value is. */
-function isDeeper(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((inner: Json) => isDeeper(inner, levels - 1))
 }
 
 function refused(reason: LogRefusalReason, detail: string): LogRefusal {

@@ -2,10 +2,10 @@
 import type { DeploymentId, DeviceId } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
+import { fnv1a } from '../fnv1a.ts'
 import type { Canary, DeploymentSpec, Members, OtaSkipReason, StageSpec } from './deployment.ts'
 import { isBlocked, queuedJobs } from './firmware-jobs.ts'
 import type { FirmwareRecord } from './firmware-record.ts'
-import { fnv1a } from './fnv1a.ts'
 import { matchesGoal } from './proof.ts'
 import { compareVersions } from './semver.ts'
 import type { FirmwareState } from './tally.ts'
@@ -49,7 +49,6 @@ function mayReplace({ fromVersions, minFromVersion }: FirmwareRecord, version: s
   return order !== undefined && order >= 0
 }
 
-/** The members by stage. */
 export function toMembers(
   candidates: readonly AdmissionCandidate[],
   record: FirmwareRecord,

@@ -3,7 +3,6 @@ import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment, JobCounts } from './deployment.ts'
 import type { JobTally, RollbackCandidate, SlotHolder, StartCandidate } from './tally.ts'
 
-/** The jobs of one stage, on all shards. */
 export interface StageCount {
   readonly counts: JobCounts
   readonly succeeded: number

@@ -2,8 +2,10 @@
 // devices are in the devices' own records.
 
 import type { Condition } from '../../../schemas/alert-condition.ts'
-import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../../schemas/ids.ts'
+import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Comparison, DeploymentStatus, JobStatus, RetryCause } from '../../../schemas/vocabulary.ts'
+import type { FirmwareRecord } from './firmware-record.ts'
+import type { JobPlan } from './job.ts'
 import type { StartWindow } from './start-window.ts'
 
 const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type', 'query'] as const
@@ -67,12 +69,7 @@ export interface DeploymentSpec {
     readonly failurePercent: number
     readonly failureCount: number | undefined
   }
-  readonly timeouts: {
-    readonly downloadSec: number
-    readonly installSec: number
-    readonly rebootSec: number
-    readonly confirmSec: number
-  }
+  readonly timeouts: Pick<JobPlan, 'downloadSec' | 'installSec' | 'rebootSec' | 'confirmSec'>
   readonly retry: {
     readonly max: number
     readonly backoffSec: readonly number[]
@@ -103,15 +100,10 @@ export interface Stage {
 }
 
 /** The image as it was when the deployment was created. */
-export interface DeployedFirmware {
-  readonly id: FirmwareId
-  readonly version: string
-  readonly deviceType: string
-  readonly reportsAs: string
-  readonly sha256: string
-  readonly sizeBytes: number
-  readonly filename: string
-}
+export type DeployedFirmware = Pick<
+  FirmwareRecord,
+  'id' | 'version' | 'deviceType' | 'reportsAs' | 'sha256' | 'sizeBytes' | 'filename'
+>
 
 const SKIP_REASONS = [
   'incompatible',

@@ -5,7 +5,6 @@ import type { Deployment } from './deployment.ts'
 import type { DeploymentCount } from './deployment-count.ts'
 import { windowEnd } from './start-window.ts'
 
-/** A slot given to a job, to start or to roll back. */
 export interface Grant {
   readonly deploymentId: DeploymentId
   readonly deviceId: DeviceId

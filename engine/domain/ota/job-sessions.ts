@@ -7,7 +7,6 @@ import { countLoss, isStabilizing, moveJob, proveJob, restartJob } from './job-m
 import { isLate, JOB_MOVES } from './job-table.ts'
 import { differsFromGoal, matchesGoal, type ReportedImage } from './proof.ts'
 
-/** What a device reported in `status`. */
 export interface StatusReport extends ReportedImage {
   /** The number of its own session; undefined if a gateway reported for it. */
   readonly session: Micros | undefined

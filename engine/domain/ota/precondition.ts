@@ -3,7 +3,6 @@ import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { meetsThreshold } from '../alert/leaf-truth.ts'
 
-/** What a condition looks at. */
 export interface PreconditionFacts {
   readonly status: DeviceStatus
   readonly isConnected: boolean

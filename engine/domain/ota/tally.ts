@@ -21,7 +21,6 @@ export interface FirmwareState {
   readonly alertsAt: Readonly<Partial<Record<AlertSeverity, Millis>>>
 }
 
-/** A job that could start. */
 export interface StartCandidate {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
@@ -29,7 +28,6 @@ export interface StartCandidate {
   readonly since: number
 }
 
-/** A job that has a slot. */
 export interface SlotHolder {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined

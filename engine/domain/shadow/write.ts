@@ -10,7 +10,7 @@
 import { Buffer } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import { isDeltaMoved as isDeltaChanged, shadowDelta } from './delta.ts'
 import { EMPTY } from './json-object.ts'
@@ -30,15 +30,9 @@ export type ShadowOutcome =
   | { readonly kind: 'unchanged'; readonly shadow: Shadow }
   | ShadowRefusal
 
-export interface ShadowRefusal {
-  readonly kind: 'refused'
-  readonly code: Extract<
-    RefusalCode,
-    'DEVICE_SHADOW_CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'VALIDATION_FAILED' | 'BAD_REQUEST'
-  >
-  /** Has `message`, and more fields that depend on the code. */
-  readonly detail: Readonly<Record<string, unknown>>
-}
+export type ShadowRefusal = Refusal<
+  'DEVICE_SHADOW_CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'VALIDATION_FAILED' | 'BAD_REQUEST'
+>
 
 export interface ShadowWrite {
   readonly now: Millis

@@ -6,7 +6,6 @@ import type { DeviceStorage } from './storage.ts'
 
 export interface CommandContext {
   readonly requestId: string
-  /** The command's name. */
   readonly command: string
   /** After this time the result is no longer wanted. */
   readonly expiresAt: Date | undefined

@@ -1,7 +1,7 @@
 // The signed manifest of a firmware message: it binds the image to this device, this order and this time.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { isObject } from '../../../schemas/json.ts'
+import { parseJsonObject } from '../../../schemas/json.ts'
 import type { FirmwareMessage } from './firmware-message.ts'
 
 /** Public keys as the service publishes them at `/.well-known/ota-keys.json`. */
@@ -68,11 +68,4 @@ function toKey(key: ManifestKeys['keys'][number]): KeyObject | undefined {
   }
 }
 
-function parsePart(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+const parsePart = (part: string) => parseJsonObject(Buffer.from(part, 'base64url').toString('utf8'))

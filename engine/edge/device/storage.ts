@@ -1,7 +1,9 @@
 // What a device remembers over restarts: small values under fixed names.
+
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseJson } from '../../../schemas/json.ts'
 
 export interface DeviceStorage {
   /** Where images of firmware are downloaded to, if nothing else is said. Left out, it is a new folder for each process. */
@@ -63,12 +65,7 @@ async function using(
 /** Reads a JSON value. A value that cannot be read is as good as none: what it stood for is done again. */
 export async function readJson(storage: DeviceStorage, name: string): Promise<unknown> {
   const bytes = await storage.read(name)
-  if (bytes === undefined) return undefined
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'))
-  } catch {
-    return undefined
-  }
+  return bytes === undefined ? undefined : parseJson(Buffer.from(bytes).toString('utf8'))
 }
 
 export function writeJson(storage: DeviceStorage, name: string, value: unknown): Promise<void> {

@@ -1,7 +1,9 @@
 // The leader's service for rules and silences. It alone changes them, one after the other, and its claim fences it (R2).
+
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
+import { refused } from '../../../schemas/refusals.ts'
 import { isFleetCondition } from '../../domain/alert/fleet-scope.ts'
 import { leavesOf } from '../../domain/alert/leaves.ts'
 import {
@@ -19,7 +21,6 @@ import type { Clock } from '../../ports/clock.ts'
 import type { SavedDocument } from '../../ports/documents.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Claim, NO_SAVE, type Records } from '../../ports/store.ts'
-import { refused } from '../refused.ts'
 import { SerialQueue } from '../serial-queue.ts'
 import { type AlertBook, packDocument, RULES, SILENCES } from './alert-book.ts'
 

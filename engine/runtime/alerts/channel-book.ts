@@ -1,5 +1,7 @@
 // The channels. The leader keeps them as documents.
+
 import { type ChannelId, Millis } from '../../../schemas/ids.ts'
+import { refused } from '../../../schemas/refusals.ts'
 import {
   type Channel,
   type ChannelHealth,
@@ -13,7 +15,6 @@ import type { Clock } from '../../ports/clock.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { HttpOut } from '../../ports/http-out.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
-import { refused } from '../refused.ts'
 import { SerialQueue } from '../serial-queue.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 

@@ -41,8 +41,8 @@ const MINUTE_MS = 60_000
 
 function channelMoved(channel: Channel, at: Millis): FeedEvent {
   const { id, name, severity, group, target } = channel
-  const news = { id, name, severity, group, type: target.kind, state: publicState(channel) }
-  return { kind: 'alert_channel', event: 'channel.state', deviceId: FLEET, at, channel: news }
+  const summary = { id, name, severity, group, type: target.kind, state: publicState(channel) }
+  return { kind: 'alert_channel', event: 'channel.state', deviceId: FLEET, at, channel: summary }
 }
 
 export class Notifications {

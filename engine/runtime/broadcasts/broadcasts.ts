@@ -280,7 +280,7 @@ export class Broadcasts {
           const request = {
             kind: 'command',
             id: childId(broadcast, from + i),
-            wish: toWish(broadcast, from + i),
+            wish: toRequest(broadcast, from + i),
           } as const
           return this.#ports.submit(deviceId, request, { by: userAuthor(createdBy) })
         }),
@@ -302,7 +302,7 @@ function targetChanged(expected: number, got: number): EngineRefusal {
   return { kind: 'refused', code: 'TARGET_CHANGED', detail: { message, expected, got } }
 }
 
-function toWish({ id, name, data, priority, timeoutSec, perSec, createdAt }: Broadcast, place: number) {
+function toRequest({ id, name, data, priority, timeoutSec, perSec, createdAt }: Broadcast, place: number) {
   const notBefore = Millis(createdAt + (perSec === undefined ? 0 : Math.floor((place * 1_000) / perSec)))
   return { name, data, priority, timeoutSec, notBefore, broadcastId: id }
 }

@@ -1,6 +1,7 @@
 // Which devices a deployment would reach, and which deployments must not begin at all.
 
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { refused } from '../../../schemas/refusals.ts'
 import { chunks } from '../../domain/chunks.ts'
 import {
   type AdmissionCandidate,
@@ -16,7 +17,6 @@ import type { DeploymentRequest } from '../../ports/deployments.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord, Firmwares } from '../../ports/ota.ts'
 import type { Directory } from '../../ports/store.ts'
-import { refused } from '../refused.ts'
 import type { OrchestratorPorts } from './orchestrator.ts'
 
 export interface Admission {

@@ -182,7 +182,8 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     const ids = new Set(found.map(({ id }) => id))
     for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#forget(id)
     // A deployment that was not known here is not announced, because it may be old. A change of a known one is.
-    for (const deployment of found) this.#update(deployment, { isNews: this.#deployments.has(deployment.id) })
+    for (const deployment of found)
+      this.#update(deployment, { isAnnounced: this.#deployments.has(deployment.id) })
   }
 
   async #loadOne(id: DeploymentId): Promise<void> {
@@ -190,7 +191,7 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
       deployment: await readDeployment(this.#ports.documents, id),
     }))
     if (found === undefined) return
-    if (found.deployment !== undefined) return this.#update(found.deployment, { isNews: true })
+    if (found.deployment !== undefined) return this.#update(found.deployment, { isAnnounced: true })
     this.#forget(id)
   }
 
@@ -199,11 +200,11 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     this.#events.forget(id)
   }
 
-  #update(deployment: Deployment, { isNews }: { readonly isNews: boolean }): void {
+  #update(deployment: Deployment, { isAnnounced }: { readonly isAnnounced: boolean }): void {
     const known = this.#deployments.get(deployment.id)
     if (known !== undefined && known.revision > deployment.revision) return
     this.#deployments.set(deployment.id, deployment)
-    if (isNews) this.#events.changed(known, deployment)
+    if (isAnnounced) this.#events.changed(known, deployment)
   }
 
   #retryUntilDone<Found>(look: () => Promise<Found>): Promise<Found | undefined> {

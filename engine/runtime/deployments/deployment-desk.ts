@@ -1,6 +1,7 @@
 // The leader's desk for deployments: it creates them, acts on them, and shows how far each device is.
 
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
+import { refused } from '../../../schemas/refusals.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
 import { chunks } from '../../domain/chunks.ts'
@@ -27,7 +28,6 @@ import type {
   PlannedMembers,
 } from '../../ports/deployments.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
-import { refused } from '../refused.ts'
 import { DeploymentAdmission } from './deployment-admission.ts'
 import { windowOf } from './live-deployment.ts'
 import { fits, toMemberJob } from './member-jobs.ts'

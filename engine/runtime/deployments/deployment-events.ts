@@ -1,4 +1,4 @@
-// The news of deployments for listeners: every change of status at once, and progress at most once a second for each. News
+// The events of deployments for listeners: every change of status at once, and progress at most once a second for each. News
 // follows from documents that every node reads, so nodes need not send it to each other.
 import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
@@ -61,7 +61,7 @@ export class DeploymentEvents {
 
   #publish(event: DeploymentEvent['event'], deployment: Deployment, previous?: Deployment['status']): void {
     const { id, finishedAt } = deployment
-    // News of a status includes the counts, so waiting progress is obsolete.
+    // An event about a status includes the counts, so waiting progress is obsolete.
     this.#waiting.delete(id)
     if (finishedAt === undefined) this.#publishedAt.set(id, this.#now())
     else this.#publishedAt.delete(id)

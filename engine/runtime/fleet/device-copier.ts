@@ -4,27 +4,21 @@
 //      it from time to time, so a crash between the two leaves nothing wrong for long.
 // DC2. A row is newer than every row made before it, whatever the clocks of the leaders say: the store keeps the highest
 //      version used.
+
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { encodeDevices, toRowBody } from '../../domain/fleet/device-rows.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { Schedule } from '../../ports/schedule.ts'
-import type { Directory, Store } from '../../ports/store.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { Store } from '../../ports/store.ts'
+import type { CensusPorts } from './census-taker.ts'
 
 /** A fact in the store. Once it is set, the table has every device. */
 export const DEVICES_COPIED = 'devices_copied'
 
 const NEWEST_VERSION = 'devices_version'
 
-export interface DeviceCopierPorts {
-  readonly devices: Pick<Directory, 'matching' | 'summary'>
+export interface DeviceCopierPorts extends CensusPorts {
   readonly store: Pick<Store, 'getFact' | 'putFact'>
-  readonly telemetry: Pick<Telemetry, 'insert'>
-  readonly clock: Pick<Clock, 'now'>
-  readonly schedule: Pick<Schedule, 'every' | 'sleep'>
-  readonly failed: (error: unknown) => void
 }
 
 export class DeviceCopier {

@@ -30,7 +30,7 @@ export class Watermark {
   /** Watermarks that count once the log is known up to `end`. */
   readonly #announced = new Map<Partition, { readonly at: Millis; readonly end: number }>()
   readonly #reached = new Map<Partition, Millis>()
-  /** Whether the last news could not be read. That was reported once. */
+  /** Whether the last message could not be read. That was reported once. */
   #isUnreadableReported = false
 
   constructor(ports: WatermarkPorts) {
@@ -42,7 +42,7 @@ export class Watermark {
     const { mesh } = this.#ports
     if (mesh === undefined) return () => {}
     const stops = [
-      mesh.subscribe(TOPIC, (news) => this.#read(news)),
+      mesh.subscribe(TOPIC, (message) => this.#read(message)),
       schedule.every(LIMITS.watermarkEveryMs, () => this.#announce(mesh)),
     ]
     return () => {
@@ -86,7 +86,7 @@ export class Watermark {
       mesh.publish(TOPIC, pack([at, end, partitions] satisfies WatermarkMessage))
   }
 
-  /** Ignores news that cannot be read. The watermark then stays where it is, and later silence proves nothing. */
+  /** Ignores a message that cannot be read. The watermark then stays where it is, and later silence proves nothing. */
   #read(message: Uint8Array): void {
     try {
       // Packed by `#tell` of any node.
@@ -101,7 +101,7 @@ export class Watermark {
   #receive([at, end, partitions]: WatermarkMessage): void {
     for (const partition of partitions) {
       const before = this.#announced.get(partition)
-      // Later news must not postpone the waiting watermark for ever.
+      // Later messages must not postpone the waiting watermark for ever.
       if (before !== undefined && before.end > this.#end()) continue
       if (before !== undefined) this.#reached.set(partition, before.at)
       if (before === undefined || at > before.at) this.#announced.set(partition, { at: Millis(at), end })

@@ -2,7 +2,9 @@
 // version cannot both win.
 //
 // - An image is stored before the record that names it, and removed after the last such record.
+
 import type { FirmwareId, Millis } from '../../../schemas/ids.ts'
+import { refused } from '../../../schemas/refusals.ts'
 import { editFirmware, withImage } from '../../domain/ota/firmware-moves.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -18,7 +20,6 @@ import type {
 } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
-import { refused } from '../refused.ts'
 import { SerialQueue } from '../serial-queue.ts'
 import { FIRMWARE, firmwareDocument, readFirmware } from './firmware-documents.ts'
 import type { Images } from './images.ts'

@@ -25,7 +25,6 @@ import { hashesOf, ImageHashing } from './image-hashes.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'
 
-/** Changes by the leader, on whichever node it is. */
 export interface FirmwareChanges {
   add(firmware: NewFirmware): Promise<AddedFirmware>
   edit(editing: FirmwareEditing): Promise<FirmwareOutcome>

@@ -92,7 +92,6 @@ function latestOf({ store }: TelemetryRepairsOptions['ports']): Repair | undefin
   return text === undefined ? undefined : (JSON.parse(text) as Repair)
 }
 
-/** One repair, from its beginning to its end. */
 class RunningRepair {
   readonly #options: TelemetryRepairsOptions
   readonly #inserter: Inserter

@@ -12,7 +12,6 @@ import type { AlertEvent, FeedEvent } from '../../ports/feed.ts'
 import type { Notice as SavedNotice } from '../../ports/notices.ts'
 import { type RowPlace, versionOf } from './history-rows.ts'
 
-/** Collects the effects of a move. */
 interface AlertEffectSink {
   readonly feed: FeedEvent[]
   addTimelineRow(row: HistoryRow, event: AlertEvent): void

@@ -10,7 +10,6 @@ import type { OpenProposal } from './proposal.ts'
 import type { ShardSettings } from './protocol.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
-/** Everything that the steps of a batch work on. */
 export interface Batch {
   readonly shard: ShardSettings
   readonly actors: Actors

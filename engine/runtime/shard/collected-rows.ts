@@ -49,7 +49,6 @@ export class CollectedRows {
     this.history.truncate(history)
   }
 
-  /** Hands out all rows. */
   cut(): readonly Block[] {
     this.#since = Millis(0)
     const { points, texts } = this.columns.take()

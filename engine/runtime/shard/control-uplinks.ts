@@ -13,7 +13,6 @@ import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 import { answersJob } from './ota-uplinks.ts'
 
-/** The payload of a `delivered` item. */
 export type DeliveredPayload =
   | { readonly commandId: CommandId; readonly message: SendKind }
   /** A message about firmware. */

@@ -39,7 +39,6 @@ export interface DeviceChange {
   readonly displayedState: (alert: Alert) => DisplayedState
 }
 
-/** Result of a request, for its caller. */
 export interface RequestResult {
   refusal: Extract<Effect, { kind: 'refuse' }> | undefined
   command: Command | undefined

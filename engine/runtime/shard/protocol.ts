@@ -8,7 +8,7 @@ import type {
   Millis,
   Partition,
 } from '../../../schemas/ids.ts'
-import type { RefusalCode } from '../../../schemas/refusals.ts'
+import type { Refusal } from '../../../schemas/refusals.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
@@ -82,7 +82,6 @@ export type Ask =
   /** Asks for the counts for rules about the fleet, and for sums of these leaves. */
   | { readonly kind: 'fleet_counts'; readonly sums: readonly LeafName[] }
 
-/** One command of a broadcast. */
 export interface Child {
   readonly deviceId: DeviceId
   readonly commandId: CommandId
@@ -161,14 +160,8 @@ export type Reply =
       readonly command: Command | undefined
       readonly shadow: Shadow | undefined
     }
-  | {
-      readonly requestId: string
-      readonly kind: 'refused'
-      readonly code: RefusalCode
-      readonly detail: Readonly<Record<string, unknown>>
-    }
+  | ({ readonly requestId: string } & Refusal)
 
-/** A message for a device. */
 export interface Outbound {
   readonly deviceId: DeviceId
   /** The gateway that the message goes through. */

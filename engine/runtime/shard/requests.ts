@@ -19,7 +19,6 @@ import { type Incoming, placeOf } from './incoming.ts'
 import { declinesGrant } from './preconditions.ts'
 import type { Reply } from './protocol.ts'
 
-/** Payload of a `request` item. */
 export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId

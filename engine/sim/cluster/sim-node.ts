@@ -221,8 +221,8 @@ export class SimNode {
       address: mesh.address,
       serve: (answer) => mesh.serve(async (question) => life.hold(life.awake().then(() => answer(question)))),
       ask: (address, question, timeoutMs) => life.hold(mesh.ask(address, question, timeoutMs)),
-      publish: (topic, news) => mesh.publish(topic, news),
-      subscribe: (topic, listener) => mesh.subscribe(topic, (news) => life.run(() => listener(news))),
+      publish: (topic, message) => mesh.publish(topic, message),
+      subscribe: (topic, listener) => mesh.subscribe(topic, (message) => life.run(() => listener(message))),
       isUp: () => mesh.isUp(),
       close: () => mesh.close(),
     }

@@ -1,6 +1,6 @@
 // A command as it is typed in the palette: `robot-7 blink times=3 colour="light blue"`. A value is JSON where it is some, and
 // a text otherwise.
-import type { Json } from '../../../../schemas/json.ts'
+import { type Json, parseJson } from '../../../../schemas/json.ts'
 
 export interface CommandLine {
   readonly device: string
@@ -24,10 +24,6 @@ export function readCommandLine(text: string): CommandLine | undefined {
 }
 
 function valueIn(text: string): Json {
-  try {
-    // What JSON gives is JSON.
-    return JSON.parse(text) as Json
-  } catch {
-    return text.replaceAll('"', '')
-  }
+  const value = parseJson(text)
+  return value === undefined ? text.replaceAll('"', '') : value
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts'
 import { may } from './access.ts'
 import { type Answer, CachedAnswers } from './cached-answers.ts'
 import { fleet } from './client.ts'
-import { returnsCount } from './returns.ts'
+import { reconnectsCount } from './reconnects.ts'
 
 const cached = new CachedAnswers({
   entriesMax: LIMITS.queryCacheEntriesMax,
@@ -50,10 +50,10 @@ export function useAnswer<Id extends OperationId>(
     }, everyMs)
     return () => clearInterval(timer)
   }, [entry, isWanted, everyMs])
-  const returns = returnsCount.value
+  const reconnects = reconnectsCount.value
   useEffect(() => {
     if (isWanted && entry.answer.peek().error !== undefined) entry.ask()
-  }, [returns])
+  }, [reconnects])
   // The entry belongs to this operation, whose answers have this type.
   const answer = entry.answer.value as Answer<ReplyOf<Operations[Id]>>
   return { ...answer, operation: id, reload: () => entry.ask() }

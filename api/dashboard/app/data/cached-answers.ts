@@ -16,7 +16,7 @@ export interface Answer<Data> {
 
 const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false, at: 0 }
 
-export interface AnswerWish {
+export interface AnswerRequest {
   readonly operation: string
   readonly load: () => Promise<unknown>
   /** What it answers never changes, so one answer is enough. */
@@ -31,7 +31,7 @@ export class CachedAnswer {
   #users = 0
   #chars = 0
 
-  constructor({ operation, load, isFixed }: AnswerWish) {
+  constructor({ operation, load, isFixed }: AnswerRequest) {
     const { answer } = this
     this.operation = operation
     this.#isFixed = isFixed
@@ -102,8 +102,8 @@ export class CachedAnswers {
     this.#limits = limits
   }
 
-  at(key: string, wish: AnswerWish): CachedAnswer {
-    const entry = this.#entries.get(key) ?? new CachedAnswer(wish)
+  at(key: string, request: AnswerRequest): CachedAnswer {
+    const entry = this.#entries.get(key) ?? new CachedAnswer(request)
     // The newest is last, so that the oldest falls out first.
     this.#entries.delete(key)
     this.#entries.set(key, entry)

@@ -1,7 +1,7 @@
 // A list that only grows, newest first, read on by its cursor. A page may be shorter than asked for, even empty, while
 // there is more.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { returnsCount } from './returns.ts'
+import { reconnectsCount } from './reconnects.ts'
 
 export interface FeedPage<Entry> {
   readonly data: readonly Entry[]
@@ -18,12 +18,7 @@ export interface Feed<Entry> {
   readonly reload: () => void
 }
 
-interface State<Entry> {
-  readonly entries: readonly Entry[]
-  readonly cursor: string | null | undefined
-  readonly error: unknown
-  readonly isLoading: boolean
-}
+type State<Entry> = Omit<Feed<Entry>, 'more' | 'reload'>
 
 const NONE = { entries: [], cursor: undefined, error: undefined, isLoading: true } as const
 /** Empty pages that are read on by themselves before a person has to ask. */
@@ -69,10 +64,10 @@ export function useFeed<Entry>(
   }
   useEffect(() => void load([], undefined, NONE), [key])
   const more = () => void load(state.entries, state.cursor ?? undefined, state)
-  const returns = returnsCount.value
+  const reconnects = reconnectsCount.value
   useEffect(() => {
     if (state.error !== undefined) more()
-  }, [returns])
+  }, [reconnects])
   return { ...state, more, reload: () => void load([], undefined, state) }
 }
 

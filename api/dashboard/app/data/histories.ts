@@ -3,16 +3,16 @@
 // that is told.
 import { type Aggregate, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
 import { fleet, RefusalError } from './client.ts'
-import { type KeepOptions, type KeptAnswer, useKept } from './kept.ts'
+import { type NewestAnswer, type NewestAnswerOptions, useNewestAnswer } from './newest-answer.ts'
 
-export interface HistoryWish {
+export interface HistoryRequest {
   readonly deviceId: string
   readonly metrics: readonly string[]
   readonly fromMs: number
   readonly toMs: number
   readonly interval: Interval
   readonly aggregates: readonly Aggregate[]
-  /** Tells apart two wishes about the same device, for example of another period. */
+  /** Tells apart two requests about the same device, for example of another period. */
   readonly name?: string
 }
 
@@ -22,27 +22,27 @@ export interface Bucket {
 }
 
 export interface History {
-  readonly wish: HistoryWish
+  readonly request: HistoryRequest
   /** The interval that the service gave. */
   readonly interval: Interval
   readonly series: ReadonlyMap<string, readonly Bucket[]>
 }
 
-export type Histories = KeptAnswer<readonly History[]>
+export type Histories = NewestAnswer<readonly History[]>
 
 /** `shape` tells what is shown: with another one, the earlier data goes. `revision` asks again. */
-export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): Histories {
-  return useKept(JSON.stringify(wishes), how, (signal) => historiesOf(wishes, signal))
+export function useHistories(requests: readonly HistoryRequest[], how: NewestAnswerOptions): Histories {
+  return useNewestAnswer(JSON.stringify(requests), how, (signal) => historiesOf(requests, signal))
 }
 
 export const historiesOf = (
-  wishes: readonly HistoryWish[],
+  requests: readonly HistoryRequest[],
   signal: AbortSignal,
-): Promise<readonly History[]> => Promise.all(wishes.map((wish) => historyOf(wish, signal)))
+): Promise<readonly History[]> => Promise.all(requests.map((request) => historyOf(request, signal)))
 
-async function historyOf(wish: HistoryWish, signal: AbortSignal): Promise<History> {
-  if (wish.metrics.length === 0) return { wish, interval: wish.interval, series: new Map() }
-  return await withFittingInterval(wish.interval, (interval) => ask(wish, interval, signal))
+async function historyOf(request: HistoryRequest, signal: AbortSignal): Promise<History> {
+  if (request.metrics.length === 0) return { request, interval: request.interval, series: new Map() }
+  return await withFittingInterval(request.interval, (interval) => ask(request, interval, signal))
 }
 
 /** Asks once more with the interval that the service names when it finds the first one too fine. */
@@ -59,8 +59,8 @@ export async function withFittingInterval<Answer>(
   }
 }
 
-async function ask(wish: HistoryWish, interval: Interval, signal: AbortSignal): Promise<History> {
-  const { deviceId, metrics, fromMs, toMs, aggregates } = wish
+async function ask(request: HistoryRequest, interval: Interval, signal: AbortSignal): Promise<History> {
+  const { deviceId, metrics, fromMs, toMs, aggregates } = request
   const answer = await fleet.getTelemetryHistory({
     device_id: deviceId,
     query: {
@@ -73,7 +73,7 @@ async function ask(wish: HistoryWish, interval: Interval, signal: AbortSignal): 
     signal,
   })
   const series = 'series' in answer ? answer.series : [{ metric: answer.metric, data: answer.data }]
-  return { wish, interval, series: new Map(series.map(({ metric, data }) => [metric, data])) }
+  return { request, interval, series: new Map(series.map(({ metric, data }) => [metric, data])) }
 }
 
 /** The interval that the service names when it refuses one as too fine. */

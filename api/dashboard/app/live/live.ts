@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { SocketProblem } from '../../../../schemas/ws.ts'
-import { returnsCount } from '../data/returns.ts'
+import { reconnectsCount } from '../data/reconnects.ts'
 import { accessToken, heldToken, tokenInstead } from '../data/session.ts'
 import { noteClock } from '../words/time.ts'
 import { applyHeld, takeFleet } from './fleet-index.ts'
@@ -96,7 +96,7 @@ function subscribe(watch: Watch, watcher: Watcher): () => void {
 function take(message: FromWorker): void {
   switch (message.kind) {
     case 'live':
-      if (connection.peek().state === 'away') returnsCount.value += 1
+      if (connection.peek().state === 'away') reconnectsCount.value += 1
       connection.value = { state: 'live' }
       isRightAskedFor = false
       break

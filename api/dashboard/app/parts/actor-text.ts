@@ -12,7 +12,6 @@ const t = words({
   ota: ['update', 'Update'],
 })
 
-/** The author of a change, as one reads it. */
 export function actorText({ type, id }: Actor): string {
   if (type !== 'user') return `${t(type)} ${plainText(id)}`
   return id === user.value?.id ? t('you') : `${t('user')} ${personText(id)}`

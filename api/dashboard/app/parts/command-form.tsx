@@ -1,6 +1,8 @@
 // The form of a command, made of the device type's own description of it. It is used for one device and for many; who uses
-// it sends the wish.
+// it sends the draft.
+
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { isObject, parseJson } from '../../../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Write } from '../data/writes.ts'
 import { words } from '../words/words.ts'
@@ -15,10 +17,10 @@ import {
   toData,
   toTexts,
   type WrongParameter,
-} from './command-wish.ts'
+} from './command-draft.ts'
 import { Field, fieldError } from './field.tsx'
 import { HoldButton } from './hold-button.tsx'
-import { JsonField, parsed } from './json-field.tsx'
+import { JsonField } from './json-field.tsx'
 import { ParameterField } from './parameter-field.tsx'
 import { SelectField } from './select-field.tsx'
 import { submits } from './submits.ts'
@@ -48,7 +50,7 @@ const t = words({
   'no-object': ['Enter a JSON object: {…}', 'Das muss ein JSON-Objekt sein: {…}'],
 })
 
-export interface CommandWish {
+export interface CommandDraft {
   readonly command: string
   readonly data: CommandData
   readonly timeout_sec?: number
@@ -59,12 +61,12 @@ export interface CommandFormProps {
   /** Null means that the type does not restrict commands. */
   readonly commands: readonly TypeCommand[] | null
   /** What the form begins with: a quick command, or one that is sent again. */
-  readonly initial?: Partial<CommandWish>
+  readonly initial?: Partial<CommandDraft>
   /** What the button does, with the name of the command. */
   readonly action: (command: string) => string
-  readonly onSend: (wish: CommandWish) => void
-  /** Tells of each change, since another wish is another request. */
-  readonly onChange?: (wish: CommandWish | undefined) => void
+  readonly onSend: (draft: CommandDraft) => void
+  /** Tells of each change, since another draft is another request. */
+  readonly onChange?: (draft: CommandDraft | undefined) => void
   readonly write?: Pick<Write<[]>, 'isUnderWay'>
   readonly error?: unknown
   readonly disabledBecause?: string | undefined
@@ -91,7 +93,7 @@ export function CommandForm(props: CommandFormProps) {
 
   const asJson = isJson || commands === null
   const data = asJson ? dataOf(json) : toData(parameters, texts)
-  const wish: CommandWish | undefined =
+  const draft: CommandDraft | undefined =
     data.kind === 'wrong' || name === ''
       ? undefined
       : {
@@ -100,8 +102,8 @@ export function CommandForm(props: CommandFormProps) {
           ...(timeout === '' ? {} : { timeout_sec: Number(timeout) }),
           ...(priority === 'normal' ? {} : { priority }),
         }
-  const key = JSON.stringify(wish)
-  useEffect(() => onChange?.(wish), [key])
+  const key = JSON.stringify(draft)
+  useEffect(() => onChange?.(draft), [key])
 
   const choose = (next: string) => {
     setName(next)
@@ -111,9 +113,9 @@ export function CommandForm(props: CommandFormProps) {
   }
   const submit = () => {
     setWrong(data.kind === 'wrong' ? data.wrong : {})
-    if (wish === undefined || disabledBecause !== undefined || write?.isUnderWay.peek() === true) return
+    if (draft === undefined || disabledBecause !== undefined || write?.isUnderWay.peek() === true) return
     remembered.set(name, texts)
-    onSend(wish)
+    onSend(draft)
   }
   if (commands !== null && commands.length === 0) return <p class="muted">{t('none')}</p>
   return (
@@ -251,9 +253,6 @@ function fits(commands: CommandFormProps['commands'], name: string, data: Comman
 function dataOf(
   json: string,
 ): { kind: 'data'; data: CommandData } | { kind: 'wrong'; wrong: Record<string, WrongParameter> } {
-  const found = json.trim() === '' ? { value: {} } : parsed(json)
-  const value = found?.value
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // It is an object, by the line above.
-  return isObject ? { kind: 'data', data: value as CommandData } : { kind: 'wrong', wrong: {} }
+  const value = json.trim() === '' ? {} : parseJson(json)
+  return isObject(value) ? { kind: 'data', data: value } : { kind: 'wrong', wrong: {} }
 }

@@ -5,7 +5,6 @@ export interface FactsProps {
   readonly rows: readonly (readonly [name: string, value: ComponentChildren | undefined])[]
 }
 
-/** Names with their values. */
 export function Facts({ rows }: FactsProps) {
   return (
     <dl class="facts">

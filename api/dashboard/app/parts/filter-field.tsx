@@ -42,7 +42,7 @@ export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {
   const input = useRef<HTMLInputElement>(null)
   const id = useId()
   const query = parseQuery(text)
-  useShortcuts([{ keys: '/', says: t('focus'), run: () => input.current?.focus() }])
+  useShortcuts([{ keys: '/', label: t('focus'), run: () => input.current?.focus() }])
   const typed = useTyped(onText)
   useEffect(() => {
     // Typing sets the text itself; this is for the address and for chips.

@@ -1,6 +1,8 @@
 // JSON as text, with the numbers of its lines: what is wrong with it is said with its place, and how much of the room is used.
+
 import { useId, useRef } from 'preact/hooks'
 import { errorText } from '../../../../schemas/error-text.ts'
+import { parseJson } from '../../../../schemas/json.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
@@ -19,22 +21,12 @@ export interface JsonFieldProps {
   readonly error?: string | undefined
 }
 
-/** Undefined if the text is no JSON. */
-export function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    // The field itself says what is wrong.
-    return undefined
-  }
-}
-
 export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: JsonFieldProps) {
   const id = useId()
   const wrong = error ?? reasonOf(text)
   const bytes = new TextEncoder().encode(text).length
   const numbers = useRef<HTMLPreElement>(null)
-  const value = parsed(text)
+  const value = parseJson(text)
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -65,7 +57,7 @@ export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: J
         <Button
           kind="quiet"
           disabledBecause={value === undefined ? wrong : undefined}
-          onClick={() => value !== undefined && onText(JSON.stringify(value.value, null, 2))}
+          onClick={() => value !== undefined && onText(JSON.stringify(value, null, 2))}
         >
           {t('format')}
         </Button>

@@ -7,8 +7,8 @@ import './log-row.css'
 
 const t = words({
   dropped: [
-    { one: '{n} line dropped here', other: '{n} lines dropped here' },
-    { one: '{n} Zeile fehlt hier', other: '{n} Zeilen fehlen hier' },
+    '{n} line dropped here | {n} lines dropped here',
+    '{n} Zeile fehlt hier | {n} Zeilen fehlen hier',
   ],
   unknown: ['Lines may be missing here', 'Hier können Zeilen fehlen'],
   load: ['Load them', 'Laden'],

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import { words } from '../words/words.ts'
-import type { CommandParameter } from './command-wish.ts'
+import type { CommandParameter } from './command-draft.ts'
 
 const t = words({
   notSet: ['not set', 'nicht gesetzt'],

@@ -9,14 +9,8 @@ import { stateWord } from './state-words.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const t = words({
-  title: [
-    { one: 'Reaches {n} device', other: 'Reaches {n} devices' },
-    { one: 'Es erreicht {n} Gerät', other: 'Es erreicht {n} Geräte' },
-  ],
-  skipped: [
-    { one: '{n} skipped', other: '{n} skipped' },
-    { one: '{n} wird ausgelassen', other: '{n} werden ausgelassen' },
-  ],
+  title: ['Reaches {n} device | Reaches {n} devices', 'Es erreicht {n} Gerät | Es erreicht {n} Geräte'],
+  skipped: ['{n} skipped | {n} skipped', '{n} wird ausgelassen | {n} werden ausgelassen'],
   first: ['The first {n}', 'Die ersten {n}'],
 })
 

@@ -64,7 +64,7 @@ export function RangeBar() {
   const [isOpen, setOpen] = useState(false)
   const range = timeRange.value
   const span = spanOf(range, now.value)
-  useShortcuts([{ keys: 't', says: t('timeRange'), run: () => setOpen(true) }])
+  useShortcuts([{ keys: 't', label: t('timeRange'), run: () => setOpen(true) }])
   return (
     <div class="range-bar">
       <fieldset class="chips">

@@ -7,7 +7,7 @@ export interface Shortcut {
   /** The name is that of `KeyboardEvent.key`; two keys after each other have a blank between them: `g d`.
    *  Empty: only the palette offers it. */
   readonly keys: string
-  readonly says: string
+  readonly label: string
   /** False leaves the key to who named it before: of two lists with the same key, the later one is asked first. */
   readonly run: () => unknown
   /** It is asked after all others with the same key, whichever came first. */
@@ -18,9 +18,9 @@ export const areSingleKeysOn = signal(true)
 export const shortcuts = signal<readonly Shortcut[]>([])
 let first: string | undefined
 
-/** `says` and `keys` tell one list from another: the callbacks of the newest render count. */
+/** `label` and `keys` tell one list from another: the callbacks of the newest render count. */
 export function useShortcuts(list: readonly Shortcut[]): void {
-  const key = list.map(({ keys, says }) => `${keys} ${says}`).join('\n')
+  const key = list.map(({ keys, label }) => `${keys} ${label}`).join('\n')
   const newest = useRef(list)
   newest.current = list
   useEffect(() => {

@@ -11,10 +11,7 @@ const TYPES = {
 const t = words({
   ...TYPES,
   every: ['all devices', 'alle Geräte'],
-  some: [
-    { one: '{n} device', other: '{n} devices' },
-    { one: '{n} Gerät', other: '{n} Geräte' },
-  ],
+  some: ['{n} device | {n} devices', '{n} Gerät | {n} Geräte'],
   unset: ['not chosen', 'nichts gewählt'],
 })
 

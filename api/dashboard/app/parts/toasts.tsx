@@ -16,11 +16,11 @@ const toasts = signal<readonly (Toast & { readonly id: number })[]>([])
 let ids = 0
 const STAYS_MS = 8000
 
-export function toast(told: Toast): void {
+export function toast(shown: Toast): void {
   ids += 1
   const id = ids
-  toasts.value = [...toasts.value, { ...told, id }].slice(-LIMITS.toastsMax)
-  if (told.isFailure !== true) setTimeout(() => close(id), STAYS_MS)
+  toasts.value = [...toasts.value, { ...shown, id }].slice(-LIMITS.toastsMax)
+  if (shown.isFailure !== true) setTimeout(() => close(id), STAYS_MS)
 }
 
 const close = (id: number) => {

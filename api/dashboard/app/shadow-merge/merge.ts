@@ -8,11 +8,11 @@ export type Edit =
   | { readonly kind: 'remove'; readonly path: Path }
 
 /** The edit that gives a path a value: `null` removes it, as in a merge patch. */
-export const wishFor = (path: Path, value: Json): Edit =>
+export const editTo = (path: Path, value: Json): Edit =>
   value === null ? { kind: 'remove', path } : { kind: 'set', path, value }
 
 /** The value that an edit gives its path; undefined removes it. */
-export const wishOf = (edit: Edit): Json | undefined => (edit.kind === 'set' ? edit.value : undefined)
+export const valueAfter = (edit: Edit): Json | undefined => (edit.kind === 'set' ? edit.value : undefined)
 
 /** A newer edit of a path replaces older ones at it and below it. */
 export function withEdit(edits: readonly Edit[], edit: Edit): readonly Edit[] {
@@ -33,7 +33,7 @@ export function patchOf(edits: readonly Edit[]): JsonObject {
       define(at, key, next)
       at = next
     }
-    define(at, edit.path.at(-1) ?? '', wishOf(edit) ?? null)
+    define(at, edit.path.at(-1) ?? '', valueAfter(edit) ?? null)
   }
   // It was built of JSON alone.
   return patch as JsonObject
@@ -97,7 +97,7 @@ export interface Merge {
 export function threeWay(base: JsonObject, theirs: JsonObject, edits: readonly Edit[]): Merge {
   const changed = difference(base, theirs)
   const touches = (edit: Edit) => changed.some(({ path }) => overlaps(path, edit.path))
-  const fulfilled = edits.filter((edit) => isSame(valueAt(theirs, edit.path), wishOf(edit)))
+  const fulfilled = edits.filter((edit) => isSame(valueAt(theirs, edit.path), valueAfter(edit)))
   const open = edits.filter((edit) => !fulfilled.includes(edit))
   return {
     fulfilled,
@@ -106,7 +106,7 @@ export function threeWay(base: JsonObject, theirs: JsonObject, edits: readonly E
       edit,
       base: valueAt(base, edit.path),
       theirs: valueAt(theirs, edit.path),
-      yours: wishOf(edit),
+      yours: valueAfter(edit),
     })),
     others: changed.filter(({ path }) => !edits.some((edit) => overlaps(edit.path, path))),
   }

@@ -9,13 +9,10 @@ import { words } from '../words/words.ts'
 const t = words({
   explore: ['Telemetry', 'Telemetrie'],
   inError: [
-    { one: '{n} device is in error', other: '{n} devices are in error' },
-    { one: '{n} Gerät meldet einen Fehler', other: '{n} Geräte melden einen Fehler' },
+    '{n} device is in error | {n} devices are in error',
+    '{n} Gerät meldet einen Fehler | {n} Geräte melden einen Fehler',
   ],
-  openAlerts: [
-    { one: '{n} alert is open', other: '{n} alerts are open' },
-    { one: '{n} Alarm ist offen', other: '{n} Alarme sind offen' },
-  ],
+  openAlerts: ['{n} alert is open | {n} alerts are open', '{n} Alarm ist offen | {n} Alarme sind offen'],
 })
 
 export interface Area {
@@ -34,7 +31,7 @@ export interface Area {
 
 interface Count {
   readonly n: number
-  readonly says: string
+  readonly label: string
 }
 
 /** Areas that the role at the page has nothing to do with are absent (D7). */
@@ -101,4 +98,4 @@ export function areas(): readonly Area[] {
 }
 
 const counted = (word: 'inError' | 'openAlerts', n: number): Count | undefined =>
-  n === 0 ? undefined : { n, says: t(word, { n }) }
+  n === 0 ? undefined : { n, label: t(word, { n }) }

@@ -8,7 +8,7 @@ import { user } from '../data/session.ts'
 import { findDevices } from '../fleet/find-devices.ts'
 import { LIMITS } from '../limits.ts'
 import { columns, fleetVersion } from '../live/fleet-index.ts'
-import type { DeviceType } from '../parts/command-wish.ts'
+import type { DeviceType } from '../parts/command-draft.ts'
 import { plainText } from '../parts/plain-text.ts'
 import { shortcuts } from '../parts/shortcuts.ts'
 import { areas } from './areas.ts'
@@ -85,9 +85,9 @@ const NO_ACTION = /^(g .|Ctrl\+.*|Escape|[jk]|[[\]])$/
 function hereEntries(): readonly Entry[] {
   return shortcuts.value
     .filter(({ keys }) => !NO_ACTION.test(keys))
-    .map(({ keys, says, run }) => ({
-      key: `action ${keys} ${says}`,
-      name: says,
+    .map(({ keys, label, run }) => ({
+      key: `action ${keys} ${label}`,
+      name: label,
       note: keys === '' ? t('selectedDevices') : keys,
       does: { kind: 'run', run },
     }))

@@ -48,21 +48,21 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   useShortcuts([
     ...entries.map(({ key, name, route }) => ({
       keys: `g ${key}`,
-      says: t('goTo', { name }),
+      label: t('goTo', { name }),
       run: () => navigate(pathOf(route)),
     })),
-    { keys: 'Ctrl+k', says: t('palette'), run: openPalette },
+    { keys: 'Ctrl+k', label: t('palette'), run: openPalette },
     {
       keys: '?',
-      says: t('keys'),
+      label: t('keys'),
       run: () => {
         isSheetOpen.value = true
       },
     },
-    { keys: 'Escape', says: t('back'), run: () => !mayHoldText() && goBack(), isFallback: true },
+    { keys: 'Escape', label: t('back'), run: () => !mayHoldText() && goBack(), isFallback: true },
     {
       keys: '.',
-      says: t('pause'),
+      label: t('pause'),
       run: () => {
         isPaused.value = !isPaused.peek()
       },
@@ -85,7 +85,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
               <a
                 href={pathOf(route)}
                 aria-current={isCurrent(prefix) ? 'page' : undefined}
-                title={count?.says ?? name}
+                title={count?.label ?? name}
               >
                 <Icon name={icon} />
                 <span class="rail-name">{name}</span>

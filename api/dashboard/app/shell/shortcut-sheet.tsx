@@ -18,12 +18,12 @@ export function ShortcutSheet() {
       }}
     >
       <dl class="keys">
-        {withKeys.map(({ keys, says }) => (
-          <div key={`${keys} ${says}`}>
+        {withKeys.map(({ keys, label }) => (
+          <div key={`${keys} ${label}`}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>
-            <dd>{says}</dd>
+            <dd>{label}</dd>
           </div>
         ))}
       </dl>

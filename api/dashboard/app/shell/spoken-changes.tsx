@@ -9,21 +9,18 @@ import { words } from '../words/words.ts'
 
 const t = words<CountChange>({
   critical: [
-    { one: '{n} new critical alert', other: '{n} new critical alerts' },
-    { one: '{n} neuer kritischer Alarm', other: '{n} neue kritische Alarme' },
+    '{n} new critical alert | {n} new critical alerts',
+    '{n} neuer kritischer Alarm | {n} neue kritische Alarme',
   ],
   error: [
-    { one: '{n} more device has an error', other: '{n} more devices have an error' },
-    { one: '{n} weiteres Gerät hat einen Fehler', other: '{n} weitere Geräte haben einen Fehler' },
+    '{n} more device has an error | {n} more devices have an error',
+    '{n} weiteres Gerät hat einen Fehler | {n} weitere Geräte haben einen Fehler',
   ],
   offline: [
-    { one: '{n} more device is offline', other: '{n} more devices are offline' },
-    { one: '{n} weiteres Gerät ist offline', other: '{n} weitere Geräte sind offline' },
+    '{n} more device is offline | {n} more devices are offline',
+    '{n} weiteres Gerät ist offline | {n} weitere Geräte sind offline',
   ],
-  online: [
-    { one: '{n} device is back', other: '{n} devices are back' },
-    { one: '{n} Gerät ist zurück', other: '{n} Geräte sind zurück' },
-  ],
+  online: ['{n} device is back | {n} devices are back', '{n} Gerät ist zurück | {n} Geräte sind zurück'],
 })
 
 const EVERY_MS = 10_000

@@ -6,9 +6,8 @@ import { SHARED_WORDS } from './shared-words.ts'
 export const LANGUAGES = ['en', 'de', 'pseudo'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** A text, or its plural forms by the number `n`. `{name}` is replaced. */
-export type Phrase = string | { readonly one: string; readonly other: string }
-type Pair = readonly [english: Phrase, german: Phrase]
+/** Texts in which `{name}` is replaced. `{n} device | {n} devices` has the forms for one and for every other number `n`. */
+type Pair = readonly [english: string, german: string]
 export type Fields = Readonly<Record<string, string | number>>
 
 export const language = signal<Language>('en')
@@ -22,8 +21,8 @@ export function words<Key extends string>(table: Readonly<Record<Key, Pair>>) {
   const all: Readonly<Record<Key | keyof typeof SHARED_WORDS, Pair>> = { ...SHARED_WORDS, ...table }
   return (key: keyof typeof all, fields: Fields = {}): string => {
     const chosen = language.value
-    const phrase = all[key][chosen === 'de' ? 1 : 0]
-    const text = typeof phrase === 'string' ? phrase : phrase[form(fields['n'])]
+    const [one = '', other] = all[key][chosen === 'de' ? 1 : 0].split(' | ')
+    const text = other === undefined || isOne(fields['n']) ? one : other
     const filled = text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
       const value = fields[name]
       return typeof value === 'number' ? number(value) : (value ?? whole)
@@ -36,9 +35,8 @@ export function number(value: number, options: Intl.NumberFormatOptions = {}): s
   return new Intl.NumberFormat(locale(), { maximumFractionDigits: 3, ...options }).format(value)
 }
 
-function form(n: string | number | undefined): 'one' | 'other' {
-  const rules = PLURALS[language.value === 'de' ? 'de' : 'en']
-  return rules.select(Number(n ?? 0)) === 'one' ? 'one' : 'other'
+function isOne(n: string | number | undefined): boolean {
+  return PLURALS[language.value === 'de' ? 'de' : 'en'].select(Number(n ?? 0)) === 'one'
 }
 
 /** 40 % longer and marked at both ends: a text that is cut off or was never translated shows. */

@@ -53,7 +53,6 @@ export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly turnedAway?: (count: number, connectionsMax: number) => void
 }
 
-/** A CONNECT as it arrived. */
 interface ReceivedConnect {
   readonly hub: SessionHub
   readonly connect: Connect

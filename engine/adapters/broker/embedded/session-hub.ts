@@ -1,6 +1,12 @@
 // The seam between sessions and their broker: what sessions share, what one is made from, and how the broker sees one.
-import type { DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
-import type { DeviceSession, EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.ts'
+import type { DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
+import type {
+  DeviceSession,
+  EndCause,
+  SessionGrant,
+  UplinkHost,
+  UplinkMessage,
+} from '../../../ports/broker.ts'
 import type { Will } from './connect.ts'
 import type { V5Options } from './connect-fields.ts'
 import type { Peer } from './peer.ts'
@@ -61,15 +67,11 @@ export interface LiveSession extends DeviceSession {
   endFrozen(): void
 }
 
-export interface SessionFacts {
-  readonly deviceId: DeviceId
-  readonly partition: Partition
+export interface SessionFacts
+  extends Pick<SessionGrant, 'deviceId' | 'partition' | 'mayPublish' | 'maySubscribe' | 'tokenSec'> {
   readonly number: Micros
   readonly ip: string
-  readonly mayPublish: boolean
-  readonly maySubscribe: boolean
   readonly expiresAt: number
-  readonly tokenSec?: number | undefined
   readonly keepAliveMs: number
   readonly will: Will | undefined
   readonly state: SessionState

@@ -11,7 +11,6 @@ import { Filters, isFilter, type Qos } from '../filters.ts'
 import type { FilterRequest } from './packets.ts'
 import { UnreleasedPackets } from './unreleased-packets.ts'
 
-/** A message as it is published. */
 export interface Message {
   /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string

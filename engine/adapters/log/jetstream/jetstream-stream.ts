@@ -86,7 +86,6 @@ export class LogStream {
     return message === null ? undefined : latestAtOf(message.data)
   }
 
-  /** Removes the messages before this one. */
   async removeBefore(seq: number): Promise<void> {
     await this.link.manager.streams.purge(this.name, { seq })
   }

@@ -8,7 +8,6 @@ export interface Commits {
   readonly first: number
   /** Number of the newest durable commit, or 0 if there never was one. */
   readonly last: number
-  /** The header of a stored commit. */
   head(number: number): CommitHead
   commit(number: number): Commit
 }

@@ -20,7 +20,6 @@ import { CommitReader } from './reader.ts'
 import { quarantineIfTorn, removeMarker } from './torn-log.ts'
 
 export interface LmdbLogOptions extends Partial<Retention> {
-  /** Path of the log's directory. */
   readonly path: string
   readonly durability: Durability
   readonly tailBytesMax?: number

@@ -76,7 +76,6 @@ export class Segments {
     return this.#segments.findLast(({ first }) => first <= number)?.first ?? this.first
   }
 
-  /** Removes the files before `boundary`. */
   async removeBefore(boundary: number): Promise<void> {
     const removed = this.#segments.splice(
       0,

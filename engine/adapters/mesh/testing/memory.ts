@@ -3,7 +3,7 @@ import type { Mesh } from '../../../ports/mesh.ts'
 import type { Schedule } from '../../../ports/schedule.ts'
 import {
   absentFault,
-  checkNews,
+  checkMessage,
   faultOf,
   type Outcome,
   questionFault,
@@ -11,7 +11,7 @@ import {
   unreachableFault,
 } from '../responder.ts'
 
-type Listener = (news: Uint8Array) => void
+type Listener = (message: Uint8Array) => void
 
 const REAL_TIME: Pick<Schedule, 'after'> = {
   after: (ms, run) => {
@@ -60,10 +60,10 @@ export class MemoryMesh implements Mesh {
     return outcome.answer.slice()
   }
 
-  publish(topic: string, news: Uint8Array): void {
-    checkNews(news)
+  publish(topic: string, message: Uint8Array): void {
+    checkMessage(message)
     if (this.isCut) return
-    const copy = news.slice()
+    const copy = message.slice()
     queueMicrotask(() => {
       for (const node of this.#net.nodes.values()) if (!node.isCut) node.#hearNow(topic, copy)
     })
@@ -73,7 +73,7 @@ export class MemoryMesh implements Mesh {
     const listeners = this.#listeners.get(topic) ?? new Set()
     this.#listeners.set(topic, listeners)
     // The same function may be registered twice.
-    const own: Listener = (news) => listener(news)
+    const own: Listener = (message) => listener(message)
     listeners.add(own)
     return () => listeners.delete(own)
   }
@@ -111,7 +111,7 @@ export class MemoryMesh implements Mesh {
     }
   }
 
-  #hearNow(topic: string, news: Uint8Array): void {
-    for (const listener of this.#listeners.get(topic) ?? []) listener(news)
+  #hearNow(topic: string, message: Uint8Array): void {
+    for (const listener of this.#listeners.get(topic) ?? []) listener(message)
   }
 }

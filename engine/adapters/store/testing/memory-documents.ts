@@ -4,7 +4,7 @@ import { DocumentListeners } from '../document-listeners.ts'
 
 export class MemoryDocuments implements Documents {
   readonly #collections = new Map<string, Map<string, Uint8Array>>()
-  readonly #news = new DocumentListeners()
+  readonly #listeners = new DocumentListeners()
 
   async read(collection: string, id: string): Promise<Uint8Array | undefined> {
     return this.#collections.get(collection)?.get(id)
@@ -16,7 +16,7 @@ export class MemoryDocuments implements Documents {
   }
 
   onWritten(listener: DocumentListener): () => void {
-    return this.#news.onWritten(listener)
+    return this.#listeners.onWritten(listener)
   }
 
   save(documents: readonly SavedDocument[]): void {
@@ -26,6 +26,6 @@ export class MemoryDocuments implements Documents {
       if (bytes === undefined) kept.delete(id)
       else kept.set(id, bytes)
     }
-    this.#news.written(documents)
+    this.#listeners.written(documents)
   }
 }

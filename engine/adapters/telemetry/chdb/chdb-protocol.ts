@@ -14,7 +14,6 @@ export type ChildMessage =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'failed'; readonly reason: 'locked' | 'port' | 'other'; readonly message: string }
 
-/** Why the chdb process could not start. */
 export class StartFailure extends Error {
   readonly reason: 'locked' | 'port' | 'other'
 

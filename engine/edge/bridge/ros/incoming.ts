@@ -1,5 +1,5 @@
 // Parses and checks the frames of a rosbridge server.
-import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../../../schemas/json.ts'
 import { endOfString, quoteLargeIntegers } from './large-integers.ts'
 
 export type Incoming =
@@ -54,21 +54,9 @@ export function topicOfLarge(bytes: Buffer): string | undefined {
 
 const END_BYTES = 512
 
+/** Python may have written NaN and Infinity, which become null. */
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return parseFinite(text)
-  }
-}
-
-/** Parses JSON in which Python has written NaN and Infinity, which become null. */
-function parseFinite(text: string): unknown {
-  try {
-    return JSON.parse(withoutWordsForNumbers(text))
-  } catch {
-    return undefined
-  }
+  return parseJson(text) ?? parseJson(withoutWordsForNumbers(text))
 }
 
 function withoutWordsForNumbers(text: string): string {

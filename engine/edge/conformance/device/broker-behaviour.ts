@@ -1,6 +1,5 @@
 import type { PublishedMessage } from './recording.ts'
 
-/** The behaviour of the broker towards the device. */
 export interface BrokerBehaviour {
   /** `refuse` answers CONNECT with "not authorised". `cut` breaks the connection without an answer. */
   onConnect: 'accept' | 'refuse' | 'cut'

@@ -55,7 +55,6 @@ export class Broker extends EventEmitter<BrokerSignals> {
     return this.#connections
   }
 
-  /** The current connection. */
   get current(): BrokerConnection | undefined {
     return this.#connections.findLast(
       ({ acceptedAt, closedAt }) => acceptedAt !== undefined && closedAt === undefined,
@@ -128,7 +127,6 @@ export class Broker extends EventEmitter<BrokerSignals> {
     })
   }
 
-  /** Breaks the current connection. */
   cut(): void {
     this.current?.cut()
   }

@@ -35,7 +35,6 @@ export interface Check {
   readonly run: (bench: Bench, recordings: readonly Recording[]) => Promise<void>
 }
 
-/** The areas of checks in each profile. */
 export const PROFILE_AREAS: Readonly<Record<Exclude<Profile, 'basic'>, readonly string[]>> = {
   telemetry: ['CONN', 'TEL', 'LOG'],
   commands: ['CONN', 'TEL', 'LOG', 'CMD'],

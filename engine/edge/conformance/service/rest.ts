@@ -1,5 +1,5 @@
 // A REST client for the service under examination. Each call resolves with its response, whatever the status.
-import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { type Json, type JsonObject, parseJsonObject } from '../../../../schemas/json.ts'
 
 export interface Answer {
   readonly status: number
@@ -71,11 +71,6 @@ export function rowsOf(body: JsonObject): readonly JsonObject[] {
 }
 
 function parse(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    // HTML pages and metrics are not JSON.
-    return {}
-  }
+  // HTML pages and metrics are not JSON.
+  return parseJsonObject(text) ?? {}
 }

@@ -11,44 +11,32 @@ import { now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  ack: [
-    { one: 'Acknowledge {n} alert', other: 'Acknowledge {n} alerts' },
-    { one: '{n} Alarm bestätigen', other: '{n} Alarme bestätigen' },
-  ],
-  resolve: [
-    { one: 'Resolve {n} alert', other: 'Resolve {n} alerts' },
-    { one: '{n} Alarm schließen', other: '{n} Alarme schließen' },
-  ],
+  ack: ['Acknowledge {n} alert | Acknowledge {n} alerts', '{n} Alarm bestätigen | {n} Alarme bestätigen'],
+  resolve: ['Resolve {n} alert | Resolve {n} alerts', '{n} Alarm schließen | {n} Alarme schließen'],
   assign: [
-    { one: 'Assign {n} alert to me', other: 'Assign {n} alerts to me' },
-    { one: '{n} Alarm übernehmen', other: '{n} Alarme übernehmen' },
+    'Assign {n} alert to me | Assign {n} alerts to me',
+    '{n} Alarm übernehmen | {n} Alarme übernehmen',
   ],
-  snooze: [
-    { one: 'Snooze {n} alert', other: 'Snooze {n} alerts' },
-    { one: '{n} Alarm zurückstellen', other: '{n} Alarme zurückstellen' },
-  ],
-  say: [
-    { one: 'Comment on {n} alert', other: 'Comment on {n} alerts' },
-    { one: '{n} Alarm kommentieren', other: '{n} Alarme kommentieren' },
-  ],
-  saySays: ['The comment is added to each alert.', 'Der Kommentar bleibt bei jedem davon.'],
+  snooze: ['Snooze {n} alert | Snooze {n} alerts', '{n} Alarm zurückstellen | {n} Alarme zurückstellen'],
+  say: ['Comment on {n} alert | Comment on {n} alerts', '{n} Alarm kommentieren | {n} Alarme kommentieren'],
+  sayText: ['The comment is added to each alert.', 'Der Kommentar bleibt bei jedem davon.'],
   empty: ['Write the comment first.', 'Schreiben Sie zuerst den Kommentar.'],
-  snoozeSays: [
+  snoozeText: [
     'It stays open, and nobody is notified until then.',
     'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
   ],
   until: ['Until', 'Bis'],
   resolved: ['it is resolved', 'er geschlossen ist'],
   tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
-  ackSays: [
+  ackText: [
     'It stays open, and no more reminders are sent.',
     'Er bleibt offen, und niemand wird mehr daran erinnert.',
   ],
-  resolveSays: [
+  resolveText: [
     'It ends now. If the cause persists, a new alert fires after the time below.',
     'Er endet jetzt. Besteht die Ursache weiter, folgt nach der Zeit unten ein neuer Alarm.',
   ],
-  assignSays: [
+  assignText: [
     'You are shown as the person working on it.',
     'Sie stehen als die Person darin, die sich kümmert.',
   ],
@@ -123,7 +111,7 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
       disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
       onClose={() => onClose(false)}
     >
-      <p>{t(`${action}Says`)}</p>
+      <p>{t(`${action}Text`)}</p>
       {action === 'snooze' && (
         <SelectField
           label={t('until')}

@@ -73,8 +73,8 @@ export default function AlertView({ params }: { readonly params: Params }) {
   useShortcuts(
     mayAct
       ? [
-          ...(data.acknowledged ? [] : [{ keys: 'e', says: t('ack'), run: () => setAction('ack') }]),
-          ...(isSnoozed ? [] : [{ keys: 'h', says: t('snooze'), run: () => setAction('snooze') }]),
+          ...(data.acknowledged ? [] : [{ keys: 'e', label: t('ack'), run: () => setAction('ack') }]),
+          ...(isSnoozed ? [] : [{ keys: 'h', label: t('snooze'), run: () => setAction('snooze') }]),
         ]
       : [],
   )

@@ -38,7 +38,7 @@ const t = words({
     'Creating, testing and deleting channels needs the role {role}.',
     'Kanäle anlegen, testen und löschen braucht die Rolle {role}.',
   ],
-  removeSays: [
+  removeText: [
     '{name} gets no more notifications. A channel that a rule uses cannot be deleted.',
     '{name} erfährt von keinem Alarm mehr. Regeln, die ihn nennen, verhindern das Löschen.',
   ],
@@ -135,7 +135,7 @@ function Actions({ channel: { channel_id, name } }: { readonly channel: Channel 
           refreshAnswers('listChannels')
         }}
       >
-        <p>{t('removeSays', { name: plainText(name) })}</p>
+        <p>{t('removeText', { name: plainText(name) })}</p>
       </ConfirmButton>
     </span>
   )

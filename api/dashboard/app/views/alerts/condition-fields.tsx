@@ -2,7 +2,7 @@
 
 import type { Condition } from '../../../../../schemas/alert-condition.ts'
 import { COMPARISONS, DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -186,7 +186,7 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
             {...bound('metric', condition.metric, (metric) => ({
               kind: 'absence',
               for_sec: condition.for_sec,
-              ...given({ metric }),
+              ...omitEmpty({ metric }),
             }))}
           />
           <Field
@@ -239,7 +239,7 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
           hint={t('anyCommand')}
           {...bound('command', condition.command, (command) => ({
             kind: 'command_failed',
-            ...given({ command }),
+            ...omitEmpty({ command }),
           }))}
         />
       )

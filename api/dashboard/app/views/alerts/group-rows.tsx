@@ -12,10 +12,7 @@ const t = words({
   groups: ['Groups of alerts', 'Gruppen von Alarmen'],
   severity: ['Severity', 'Schlimmster'],
   first: ['First', 'Der erste'],
-  rules: [
-    { one: '{n} rule', other: '{n} rules' },
-    { one: '{n} Regel', other: '{n} Regeln' },
-  ],
+  rules: ['{n} rule | {n} rules', '{n} Regel | {n} Regeln'],
   bounded: [
     'The first {n} of {total} alerts are grouped.',
     'Die ersten {n} von {total} Alarmen sind gruppiert.',

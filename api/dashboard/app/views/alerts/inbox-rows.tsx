@@ -11,10 +11,7 @@ import { words } from '../../words/words.ts'
 import type { InboxRow } from './alert-groups.ts'
 
 const t = words({
-  devices: [
-    { one: '{n} device', other: '{n} devices' },
-    { one: '{n} Gerät', other: '{n} Geräte' },
-  ],
+  devices: ['{n} device | {n} devices', '{n} Gerät | {n} Geräte'],
   since: ['Fired', 'Ausgelöst'],
   owner: ['Assigned to', 'In Arbeit'],
   nobody: ['unassigned', 'niemand'],

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -36,10 +36,7 @@ const t = words({
   ack: ['Acknowledge', 'Bestätigen'],
   assign: ['Assign to me', 'Übernehmen'],
   say: ['Comment', 'Kommentieren'],
-  chosen: [
-    { one: '{n} selected', other: '{n} selected' },
-    { one: '{n} ausgewählt', other: '{n} ausgewählt' },
-  ],
+  chosen: ['{n} selected | {n} selected', '{n} ausgewählt | {n} ausgewählt'],
   calm: ['No alerts firing', 'Nichts schlägt an'],
   missing: ['Alerts may be missing since {time}.', 'Seit {time} fehlen vielleicht Alarme.'],
   calmMore: [
@@ -94,7 +91,7 @@ export default function Inbox() {
   const device = deviceValue.value
   const storm = stormValue.value
   const by = byValue.value
-  const filters = given({
+  const filters = omitEmpty({
     severity: severity.join(','),
     group,
     rule_id: rule,
@@ -117,9 +114,9 @@ export default function Inbox() {
     if (canAct && chosen.size > 0) setAction(next)
   }
   useShortcuts([
-    { keys: 'e', says: t('ack'), run: () => act('ack') },
-    { keys: 'h', says: t('snooze'), run: () => act('snooze') },
-    { keys: 'r', says: t('resolve'), run: () => act('resolve') },
+    { keys: 'e', label: t('ack'), run: () => act('ack') },
+    { keys: 'h', label: t('snooze'), run: () => act('snooze') },
+    { keys: 'r', label: t('resolve'), run: () => act('resolve') },
   ])
   const alerts = answer.data?.data ?? []
   // What is over is looked through one by one.

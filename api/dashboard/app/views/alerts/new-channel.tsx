@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { NewChannelBody } from '../../../../../schemas/alert-channel.ts'
 import { ALERT_SEVERITIES, CHANNEL_TYPES, type ChannelType } from '../../../../../schemas/vocabulary.ts'
-import { listed } from '../../address/listed.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
@@ -70,7 +70,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
     return (
       <SecretDialog
         title={name}
-        says={t('secret')}
+        text={t('secret')}
         label={t('secretName')}
         secret={secret}
         onClose={onClose}
@@ -134,7 +134,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
 function addressOf(type: ChannelType, address: string): Partial<NewChannelBody> {
   if (type === 'chat_webhook') return { webhook_url: address }
   if (type === 'webhook') return { url: address }
-  return { to: listed(address) }
+  return { to: splitList(address) }
 }
 
 function templateOf(type: ChannelType, template: string): Partial<NewChannelBody> {

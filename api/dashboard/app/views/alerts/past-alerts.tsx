@@ -9,8 +9,8 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Last 30 days', 'Die letzten 30 Tage'],
   times: [
-    { one: 'This rule fired {n} time in this period.', other: 'This rule fired {n} times in this period.' },
-    { one: 'Diese Regel hat hier {n}-mal ausgelöst.', other: 'Diese Regel hat hier {n}-mal ausgelöst.' },
+    'This rule fired {n} time in this period. | This rule fired {n} times in this period.',
+    'Diese Regel hat hier {n}-mal ausgelöst. | Diese Regel hat hier {n}-mal ausgelöst.',
   ],
   lasted: ['for {time}', '{time} lang'],
 })

@@ -18,7 +18,7 @@ import { MomentChart } from './moment-chart.tsx'
 
 const t = words({
   title: ['Test on past data', 'An der Vergangenheit erproben'],
-  says: [
+  intro: [
     'Runs the rule as written here over stored points. Nothing is saved, and nobody is notified.',
     'Die gespeicherten Punkte werden mit der Regel beurteilt, wie sie hier steht. Nichts wird gespeichert, niemand benachrichtigt.',
   ],
@@ -28,16 +28,13 @@ const t = words({
   week: ['the last 7 days', 'die letzten 7 Tage'],
   run: ['Run test', 'Erproben'],
   fired: [
-    { one: 'It would have fired {n} time', other: 'It would have fired {n} times' },
-    { one: 'Sie hätte {n}-mal ausgelöst', other: 'Sie hätte {n}-mal ausgelöst' },
+    'It would have fired {n} time | It would have fired {n} times',
+    'Sie hätte {n}-mal ausgelöst | Sie hätte {n}-mal ausgelöst',
   ],
-  on: [
-    { one: 'on {n} device,', other: 'on {n} devices,' },
-    { one: 'auf {n} Gerät', other: 'auf {n} Geräten' },
-  ],
+  on: ['on {n} device, | on {n} devices,', 'auf {n} Gerät | auf {n} Geräten'],
   told: [
-    { one: 'with {n} notification.', other: 'with {n} notifications.' },
-    { one: 'mit {n} Benachrichtigung.', other: 'mit {n} Benachrichtigungen.' },
+    'with {n} notification. | with {n} notifications.',
+    'mit {n} Benachrichtigung. | mit {n} Benachrichtigungen.',
   ],
   looked: [
     '{points} points of {devices} devices were evaluated.',
@@ -94,7 +91,7 @@ export function RulePreview({ rule }: RulePreviewProps) {
   return (
     <section class="card">
       <h2>{t('title')}</h2>
-      <p class="hint">{t('says')}</p>
+      <p class="hint">{t('intro')}</p>
       <div class="filters">
         <SelectField
           label={t('over')}

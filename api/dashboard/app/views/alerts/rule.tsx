@@ -1,6 +1,8 @@
 // One rule: the common kinds as a form, and everything as JSON. What is written is kept when saving fails.
+
 import { useEffect, useState } from 'preact/hooks'
 import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import { parseJson } from '../../../../../schemas/json.ts'
 import { text as textCodec } from '../../address/codecs.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
@@ -11,7 +13,7 @@ import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmButton } from '../../parts/confirm-button.tsx'
-import { JsonField, parsed } from '../../parts/json-field.tsx'
+import { JsonField } from '../../parts/json-field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { submits } from '../../parts/submits.ts'
@@ -21,7 +23,7 @@ import { RulePreview } from './rule-preview.tsx'
 import { READY_RULES } from './rule-words.ts'
 
 const t = words({
-  removeSays: [
+  removeText: [
     'The rule {name} is deleted, and its open alerts are resolved.',
     'Die Regel {name} wird gelöscht, ihre offenen Alarme werden geschlossen.',
   ],
@@ -95,7 +97,7 @@ function Editor({ rule, saved }: EditorProps) {
   useEffect(() => setDraft(rule), [saved?.etag])
   const write = useWrite(async () => {
     // The service checks it whole and says at which place it is wrong.
-    const body = json === undefined ? draft : (parsed(json)?.value as RuleWishBody)
+    const body = json === undefined ? draft : (parseJson(json) as RuleWishBody)
     const { rule_id } =
       saved === undefined
         ? await fleet.createAlertRule({ body })
@@ -105,18 +107,18 @@ function Editor({ rule, saved }: EditorProps) {
   })
   const toJson = () => setJson(JSON.stringify(draft, null, 2))
   const toForm = () => {
-    const found = parsed(json ?? '')
+    const found = parseJson(json ?? '') as RuleWishBody | undefined
     if (found === undefined) return
-    setDraft(found.value as RuleWishBody)
+    setDraft(found)
     setJson(undefined)
   }
-  const written = json === undefined ? draft : (parsed(json)?.value as RuleWishBody | undefined)
+  const written = json === undefined ? draft : (parseJson(json) as RuleWishBody | undefined)
   return (
     <div class="stack">
       <form
         class="stack"
         onSubmit={submits(() => {
-          if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
+          if (canWrite && (json === undefined || parseJson(json) !== undefined)) void write.run()
         })}
       >
         {!canWrite && <p class="muted">{t('readOnly')}</p>}
@@ -148,7 +150,7 @@ function Editor({ rule, saved }: EditorProps) {
                 navigate(pathOf('rules'))
               }}
             >
-              <p>{t('removeSays', { name: rule.name })}</p>
+              <p>{t('removeText', { name: rule.name })}</p>
             </ConfirmButton>
           )}
         </div>

@@ -1,5 +1,6 @@
 // The body of a webhook while it is being written: placeholders that the service knows, and a field for each that is wanted.
 
+import { parseJsonObject } from '../../../../../schemas/json.ts'
 export const PLACEHOLDERS = [
   'alert.message',
   'alert.severity',
@@ -16,17 +17,7 @@ export const PLACEHOLDERS = [
 
 /** The body with a field for a placeholder. What is no JSON object is left as it is. */
 export function withPlaceholder(text: string, name: string): string {
-  const before = text.trim() === '' ? {} : objectIn(text)
+  const before = text.trim() === '' ? {} : parseJsonObject(text)
   if (before === undefined) return text
   return JSON.stringify({ ...before, [name.replaceAll('.', '_')]: `{{${name}}}` }, null, 2)
-}
-
-function objectIn(text: string): object | undefined {
-  try {
-    const found: unknown = JSON.parse(text)
-    return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : undefined
-  } catch {
-    // The field says that it is no JSON.
-    return undefined
-  }
 }

@@ -39,7 +39,7 @@ const t = words({
   data: ['Parameters', 'Parameter'],
   skipped: ['Skipped', 'Ausgelassen'],
   cancel: ['Cancel open commands', 'Offene abbrechen'],
-  cancelSays: [
+  cancelText: [
     '{n} commands are not finished. A device may still carry out those that it has received.',
     '{n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
   ],
@@ -99,7 +99,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
                 refreshAnswers('getBroadcast', 'listBroadcastDevices', 'listBroadcasts')
               }}
             >
-              <p>{t('cancelSays', { n: open })}</p>
+              <p>{t('cancelText', { n: open })}</p>
             </ConfirmButton>
           )}
         </>

@@ -3,7 +3,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { fleet } from '../../data/client.ts'
@@ -58,11 +58,11 @@ function Allowed() {
   const filters = {
     ...timesInAddress(),
     ...(status.length === 0 ? {} : { status: [status.join(',')] }),
-    ...given({ command, group }),
+    ...omitEmpty({ command, group }),
   }
   const query = { ...filters, limit: 50 }
   const feed = useFeed(JSON.stringify(query), (cursor) =>
-    fleet.listFleetCommands({ query: { ...query, ...given({ cursor }) } }),
+    fleet.listFleetCommands({ query: { ...query, ...omitEmpty({ cursor }) } }),
   )
   const columns: readonly Column<Command>[] = [
     { name: t('command'), cell: ({ command: name }) => plainText(name) },

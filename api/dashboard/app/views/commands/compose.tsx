@@ -3,20 +3,20 @@
 import { useMemo, useState } from 'preact/hooks'
 import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
-import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
+import type { BroadcastRequestBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
-import { given } from '../../address/given.ts'
-import { listed } from '../../address/listed.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
-import { commandInAddress, wishInAddress } from '../../parts/command-address.ts'
-import { CommandForm, type CommandWish } from '../../parts/command-form.tsx'
-import type { DeviceType } from '../../parts/command-wish.ts'
+import { commandInAddress, draftInAddress } from '../../parts/command-address.ts'
+import type { DeviceType } from '../../parts/command-draft.ts'
+import { type CommandDraft, CommandForm } from '../../parts/command-form.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { HoldButton } from '../../parts/hold-button.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -36,18 +36,12 @@ const t = words({
   look: ['Preview recipients of {command}', 'Ansehen, wen {command} erreicht'],
   lookAny: ['Preview recipients', 'Ansehen, wen er erreicht'],
   send: [
-    { one: 'Send {command} to {n} device', other: 'Send {command} to {n} devices' },
-    { one: '{command} an {n} Gerät senden', other: '{command} an {n} Geräte senden' },
+    'Send {command} to {n} device | Send {command} to {n} devices',
+    '{command} an {n} Gerät senden | {command} an {n} Geräte senden',
   ],
   offline: [
-    {
-      one: '{n} device is offline: the command waits for it until it expires in {time}.',
-      other: '{n} devices are offline: the command waits for them until it expires in {time}.',
-    },
-    {
-      one: '{n} Gerät ist offline: der Befehl wartet darauf, bis er in {time} abläuft.',
-      other: '{n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
-    },
+    '{n} device is offline: the command waits for it until it expires in {time}. | {n} devices are offline: the command waits for them until it expires in {time}.',
+    '{n} Gerät ist offline: der Befehl wartet darauf, bis er in {time} abläuft. | {n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
   ],
   nobodyOffline: ['All of them are online.', 'Keines davon ist offline.'],
   nobody: ['No device would receive it.', 'Niemand würde ihn erhalten.'],
@@ -67,7 +61,7 @@ export default function Compose() {
 }
 
 interface ReviewedCommand {
-  readonly wish: CommandWish
+  readonly draft: CommandDraft
   readonly preview: TargetPreview
   /** What was seen before, if the target has changed since. */
   readonly before?: TargetPreview
@@ -79,39 +73,39 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const [type, setType] = useState(() => typeFor(types, commandInAddress.value))
   const [looked, setLooked] = useState<ReviewedCommand | undefined>(undefined)
   const [isConfirming, setConfirming] = useState(false)
-  // Another wish is another request; the same one sent again is the same.
+  // Another draft is another request; the same one sent again is the same.
   const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])
   const commands =
     types.find(({ name }) => name === (target === 'type' && which !== '' ? which : type))?.commands ?? null
-  const look = useWrite(async (wish: CommandWish) => {
-    const preview = await fleet.broadcastCommand({ body: bodyOf(wish), query: { dry_run: true } })
-    if ('by_status' in preview) setLooked({ wish, preview })
+  const look = useWrite(async (draft: CommandDraft) => {
+    const preview = await fleet.broadcastCommand({ body: bodyOf(draft), query: { dry_run: true } })
+    if ('by_status' in preview) setLooked({ draft, preview })
   })
   const send = async () => {
     if (looked === undefined) return
-    const body = { ...bodyOf(looked.wish), expected_total: looked.preview.total }
+    const body = { ...bodyOf(looked.draft), expected_total: looked.preview.total }
     const sent = await fleet.broadcastCommand({ body, idempotencyKey: key }).catch(async (error: unknown) => {
       if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
       // Nothing was sent: the look comes back, with what changed since.
-      const preview = await fleet.broadcastCommand({ body: bodyOf(looked.wish), query: { dry_run: true } })
-      if ('by_status' in preview) setLooked({ wish: looked.wish, preview, before: looked.preview })
+      const preview = await fleet.broadcastCommand({ body: bodyOf(looked.draft), query: { dry_run: true } })
+      if ('by_status' in preview) setLooked({ draft: looked.draft, preview, before: looked.preview })
       return preview
     })
     refreshAnswers('listBroadcasts')
     if ('broadcast_id' in sent) navigate(pathOf('broadcast', { broadcast_id: sent.broadcast_id }))
   }
   const sending = useWrite(send)
-  const bodyOf = (wish: CommandWish): BroadcastWishBody => ({
-    command: wish.command,
+  const bodyOf = (draft: CommandDraft): BroadcastRequestBody => ({
+    command: draft.command,
     // The form has parsed it as JSON.
-    data: wish.data as NonNullable<BroadcastWishBody['data']>,
-    ...given({ timeout_sec: wish.timeout_sec, priority: wish.priority }),
+    data: draft.data as NonNullable<BroadcastRequestBody['data']>,
+    ...omitEmpty({ timeout_sec: draft.timeout_sec, priority: draft.priority }),
     target: targetOf(target, which),
   })
   const again = () => setLooked(undefined)
   const error = sending.error.value ?? look.error.value
   const accepted = looked?.preview.accepted ?? 0
-  const name = t('send', { command: looked?.wish.command ?? '', n: accepted })
+  const name = t('send', { command: looked?.draft.command ?? '', n: accepted })
   const sendButton = { write: sending, disabledBecause: accepted === 0 ? t('nobody') : undefined }
   const offline = looked === undefined ? '' : offlineText(looked)
   return (
@@ -134,9 +128,9 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           <CommandForm
             key={type}
             commands={commands}
-            initial={wishInAddress() ?? {}}
+            initial={draftInAddress() ?? {}}
             action={(command) => (command === '' ? t('lookAny') : t('look', { command }))}
-            onSend={(wish) => void look.run(wish)}
+            onSend={(draft) => void look.run(draft)}
             onChange={again}
             write={look}
             error={error}
@@ -150,7 +144,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           <PreviewCounts preview={looked.preview} />
           <p class="muted">{offline}</p>
           <p>
-            {looked.wish.priority === 'critical' ? (
+            {looked.draft.priority === 'critical' ? (
               <HoldButton icon="send" {...sendButton} onMeant={() => void sending.run()}>
                 {name}
               </HoldButton>
@@ -189,14 +183,17 @@ function typeFor(types: readonly DeviceType[], command: string): string {
 }
 
 /** What becomes of the command for those who are away. */
-function offlineText({ wish: { timeout_sec, priority }, preview: { by_status } }: ReviewedCommand): string {
+function offlineText({ draft: { timeout_sec, priority }, preview: { by_status } }: ReviewedCommand): string {
   const usual =
     priority === 'critical' ? BODY_LIMITS.commandTimeoutSecCritical : BODY_LIMITS.commandTimeoutSecDefault
   const n = by_status['offline'] ?? 0
   return n === 0 ? t('nobodyOffline') : t('offline', { n, time: duration((timeout_sec ?? usual) * 1000) })
 }
 
-function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<BroadcastWishBody['target']> {
+function targetOf(
+  kind: (typeof TARGETS)[number],
+  names: string,
+): NonNullable<BroadcastRequestBody['target']> {
   switch (kind) {
     case 'type':
       return { type: 'query', value: { type: names } }
@@ -205,7 +202,7 @@ function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<Br
       return { type, value }
     }
     case 'devices':
-      return { type: kind, value: listed(names) }
+      return { type: kind, value: splitList(names) }
     case 'group':
     case 'tag':
       return { type: kind, value: names }

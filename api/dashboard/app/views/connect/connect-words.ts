@@ -74,13 +74,10 @@ export const t = words({
     '{valid} of {total} rows can be registered',
     '{valid} von {total} Zeilen können angemeldet werden',
   ],
-  create: [
-    { one: 'Register {n} device', other: 'Register {n} devices' },
-    { one: '{n} Gerät anmelden', other: '{n} Geräte anmelden' },
-  ],
+  create: ['Register {n} device | Register {n} devices', '{n} Gerät anmelden | {n} Geräte anmelden'],
   created: [
-    { one: '{n} device is registered', other: '{n} devices are registered' },
-    { one: '{n} Gerät ist angemeldet', other: '{n} Geräte sind angemeldet' },
+    '{n} device is registered | {n} devices are registered',
+    '{n} Gerät ist angemeldet | {n} Geräte sind angemeldet',
   ],
   tokens: ['Download tokens', 'Tokens als Datei sichern'],
   tokensHint: [

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { CallOf, Operations } from '../../../../../schemas/client/calls.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
@@ -40,7 +40,7 @@ export function RegisterForm({
       class="form"
       onSubmit={submits(() =>
         write.run({
-          ...given({ device_id: draft.device_id, group: draft.group }),
+          ...omitEmpty({ device_id: draft.device_id, group: draft.group }),
           name: draft.name,
           type: draft.type,
         }),

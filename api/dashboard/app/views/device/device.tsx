@@ -76,12 +76,12 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
     if (other !== undefined) navigate(to(tab, other))
   }
   useShortcuts([
-    { keys: '[', says: t('before'), run: () => walk(-1) },
-    { keys: ']', says: t('after'), run: () => walk(1) },
+    { keys: '[', label: t('before'), run: () => walk(-1) },
+    { keys: ']', label: t('after'), run: () => walk(1) },
     ...(may('sendCommand')
-      ? [{ keys: 'c', says: t('sendCommand'), run: () => navigate(to('commands')) }]
+      ? [{ keys: 'c', label: t('sendCommand'), run: () => navigate(to('commands')) }]
       : []),
-    ...(maintenance.run === undefined ? [] : [{ keys: 'm', says: t('maintain'), run: maintenance.run }]),
+    ...(maintenance.run === undefined ? [] : [{ keys: 'm', label: t('maintain'), run: maintenance.run }]),
   ])
   const tabs = TABS.filter((name) => name !== 'commands' || may('sendCommand'))
   return (

@@ -6,7 +6,7 @@ import { FLAG } from '../../fleet/columns.ts'
 import type { MetricValues } from '../../fleet/metric-values.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Age } from '../../parts/age.tsx'
-import type { DeviceType } from '../../parts/command-wish.ts'
+import type { DeviceType } from '../../parts/command-draft.ts'
 import { connectionReason } from '../../parts/connection-text.ts'
 import { shownValue } from '../../parts/flat-values.ts'
 import type { GridColumn } from '../../parts/grid-column.ts'
@@ -137,7 +137,7 @@ function cellOf(id: Exclude<ColumnId, 'reason'>, row: number) {
     case 'parent':
       return textOf(columns.parents[row] ?? '')
     case 'seen':
-      return <Seen row={row} />
+      return <LastSeen row={row} />
     case 'since':
       return <Age at={columns.since[row] || undefined} />
     case 'alert':
@@ -161,7 +161,7 @@ function textOf(text: string) {
   )
 }
 
-export function Seen({ row }: { readonly row: number }) {
+export function LastSeen({ row }: { readonly row: number }) {
   const at = columns.seen[row] ?? 0
   return at === 0 ? <span class="muted">{t('never')}</span> : <Age at={at} />
 }

@@ -26,10 +26,7 @@ export const t = words({
   metaHint: ['A field such as site.room.', 'Ein Feld wie standort.raum.'],
   pinned: ['Pinned', 'Bleiben sichtbar'],
   pinned0: ['no columns', 'keine Spalte'],
-  pinnedN: [
-    { one: 'the first column', other: 'the first {n} columns' },
-    { one: 'die erste Spalte', other: 'die ersten {n} Spalten' },
-  ],
+  pinnedN: ['the first column | the first {n} columns', 'die erste Spalte | die ersten {n} Spalten'],
   byDefault: ['Reset to default', 'Wie am Anfang'],
   filters: ['Filters', 'Filter'],
   'view-list': ['List', 'Liste'],

@@ -35,7 +35,7 @@ import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { ColumnDialog } from './column-dialog.tsx'
 import { DEFAULT_COLUMNS, isColumnId } from './column-ids.ts'
-import { gridColumn, MetricCell, type MoreColumns, nameAt, Seen } from './device-columns.tsx'
+import { gridColumn, LastSeen, MetricCell, type MoreColumns, nameAt } from './device-columns.tsx'
 import { useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
@@ -151,15 +151,15 @@ function List() {
     selected.value = new Set(Array.from(rows, (row) => columns.ids[row] ?? ''))
   }
   useShortcuts([
-    { keys: 'j', says: t('keyNext'), run: () => step(1) },
-    { keys: 'k', says: t('keyBefore'), run: () => step(-1) },
-    { keys: 'x', says: t('keySelect'), run: () => toggle(place, false) },
-    { keys: 'X', says: t('keyRange'), run: () => toggle(place, true) },
-    { keys: '* a', says: t('keyAll'), run: selectAll },
-    { keys: 'v', says: t('keyView'), run: () => viewValue.set(view === 'list' ? 'map' : 'list') },
+    { keys: 'j', label: t('keyNext'), run: () => step(1) },
+    { keys: 'k', label: t('keyBefore'), run: () => step(-1) },
+    { keys: 'x', label: t('keySelect'), run: () => toggle(place, false) },
+    { keys: 'X', label: t('keyRange'), run: () => toggle(place, true) },
+    { keys: '* a', label: t('keyAll'), run: selectAll },
+    { keys: 'v', label: t('keyView'), run: () => viewValue.set(view === 'list' ? 'map' : 'list') },
     {
       keys: 'Escape',
-      says: t('keyEnd'),
+      label: t('keyEnd'),
       run: () => {
         if (peeked.value === '' && selected.value.size === 0) return false
         if (peeked.value !== '') peeked.set('')
@@ -327,7 +327,7 @@ function cardAt(row: number, metrics: readonly string[], more: MoreColumns) {
       </span>
       <span class="card-line muted">
         <code>{id}</code>
-        <Seen row={row} />
+        <LastSeen row={row} />
       </span>
       <span class="card-line muted">
         <span class="card-group">{plainText(columns.groups.at(columns.group[row] ?? 0))}</span>

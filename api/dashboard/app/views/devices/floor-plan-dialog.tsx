@@ -16,7 +16,7 @@ import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  says: [
+  intro: [
     'Shown behind the devices, for everybody who opens the plan by {x} and {y}.',
     'Es liegt unter den Geräten, für alle, die den Plan nach {x} und {y} sehen.',
   ],
@@ -124,7 +124,7 @@ export function FloorPlanDialog({ x, y, kept, area, onClose }: FloorPlanDialogPr
         }}
         onSubmit={submits(() => write.run())}
       >
-        <p>{t('says', { x, y })}</p>
+        <p>{t('intro', { x, y })}</p>
         {kept !== undefined && !isHere && <p>{t('other', { x: kept.x_metric, y: kept.y_metric })}</p>}
         <div class="field">
           <label for={`${form}-file`}>{t('file')}</label>

@@ -1,4 +1,4 @@
-import type { DeviceType } from '../../parts/command-wish.ts'
+import type { DeviceType } from '../../parts/command-draft.ts'
 
 /** How a value stands to the bounds that the device's type gives. */
 export function severityOf(

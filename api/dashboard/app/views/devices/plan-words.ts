@@ -3,14 +3,8 @@ import { words } from '../../words/words.ts'
 export const t = words({
   title: ['Device positions', 'Wo Geräte stehen'],
   label: [
-    {
-      one: 'Plan of {n} device: arrow keys lead from one to the next, Enter opens it',
-      other: 'Plan of {n} devices: arrow keys lead from one to the next, Enter opens it',
-    },
-    {
-      one: 'Plan von {n} Gerät: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
-      other: 'Plan von {n} Geräten: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
-    },
+    'Plan of {n} device: arrow keys lead from one to the next, Enter opens it | Plan of {n} devices: arrow keys lead from one to the next, Enter opens it',
+    'Plan von {n} Gerät: Pfeiltasten führen von einem zum nächsten, Enter öffnet es | Plan von {n} Geräten: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
   ],
   sheet: ['Floor plan', 'Grundriss'],
   ofAll: [
@@ -25,7 +19,7 @@ export const t = words({
     'Der Plan braucht zwei Metriken mit Zahlen, etwa position.x und position.y oder Länge und Breite. Nennen Sie die, die Ihre Geräte melden.',
   ],
   missing: [
-    { one: '{n} device has no position', other: '{n} devices have no position' },
-    { one: '{n} Gerät hat keinen Ort', other: '{n} Geräte haben keinen Ort' },
+    '{n} device has no position | {n} devices have no position',
+    '{n} Gerät hat keinen Ort | {n} Geräte haben keinen Ort',
   ],
 })

@@ -2,7 +2,7 @@
 
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
@@ -15,7 +15,7 @@ import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
 import { toLine } from '../../parts/log-ring.ts'
 import { LogRow } from '../../parts/log-row.tsx'
-import { News } from '../../parts/news.tsx'
+import { NewEntries } from '../../parts/new-entries.tsx'
 import { Page } from '../../parts/page.tsx'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
@@ -41,17 +41,19 @@ export default function Logs() {
   const device = deviceValue.value
   const filters = {
     ...timesInAddress(),
-    ...given({ level: level.join(','), find, group, device_id: device }),
+    ...omitEmpty({ level: level.join(','), find, group, device_id: device }),
   }
   const query = { ...filters, limit: 200 }
   const key = JSON.stringify(query)
-  const feed = useFeed(key, (cursor) => fleet.listFleetLogs({ query: { ...query, ...given({ cursor }) } }))
+  const feed = useFeed(key, (cursor) =>
+    fleet.listFleetLogs({ query: { ...query, ...omitEmpty({ cursor }) } }),
+  )
   return (
     <Page
       title={t('logs')}
       actions={
-        <News
-          watch={{ channel: 'logs', filter: given({ group, device_id: device }) }}
+        <NewEntries
+          watch={{ channel: 'logs', filter: omitEmpty({ group, device_id: device }) }}
           feedKey={key}
           onReload={feed.reload}
         />

@@ -2,7 +2,7 @@
 
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { MARKER_KINDS } from '../../charts/marker.ts'
 import { may } from '../../data/access.ts'
@@ -17,7 +17,7 @@ import { entryDetail, entryText } from '../../parts/entry-text.ts'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
-import { News } from '../../parts/news.tsx'
+import { NewEntries } from '../../parts/new-entries.tsx'
 import { Page } from '../../parts/page.tsx'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
@@ -47,11 +47,13 @@ export default function Timeline() {
   const device = deviceValue.value
   const filters = {
     ...timesInAddress(),
-    ...given({ kind: kind.join(','), group, device_id: device }),
+    ...omitEmpty({ kind: kind.join(','), group, device_id: device }),
   }
   const query = { ...filters, limit: 100 }
   const key = JSON.stringify(query)
-  const feed = useFeed(key, (cursor) => fleet.listFleetEvents({ query: { ...query, ...given({ cursor }) } }))
+  const feed = useFeed(key, (cursor) =>
+    fleet.listFleetEvents({ query: { ...query, ...omitEmpty({ cursor }) } }),
+  )
   const columns: readonly Column<Entry>[] = [
     { name: t('when'), cell: ({ timestamp }) => <Age at={timestamp} /> },
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
@@ -68,8 +70,8 @@ export default function Timeline() {
     <Page
       title={t('timeline')}
       actions={
-        <News
-          watch={{ channel: 'events', filter: given({ group, device_id: device }) }}
+        <NewEntries
+          watch={{ channel: 'events', filter: omitEmpty({ group, device_id: device }) }}
           feedKey={key}
           onReload={feed.reload}
         />

@@ -11,7 +11,7 @@ import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  says: [
+  intro: [
     'Changing the password ends all other logins.',
     'Ein neues Passwort beendet jede Anmeldung; diese Seite meldet sich selbst wieder an.',
   ],
@@ -37,7 +37,7 @@ export function Password() {
   return (
     <section class="card">
       <h2>{t('password')}</h2>
-      <p class="muted">{t('says')}</p>
+      <p class="muted">{t('intro')}</p>
       <form class="form" onSubmit={submits(() => write.run())}>
         <Field
           label={t('present')}

@@ -12,7 +12,6 @@ export interface MapLegendProps {
   readonly versions: readonly VersionFill[]
 }
 
-/** What the colours mean, in words. */
 export function MapLegend({ colouring, metric, versions }: MapLegendProps) {
   if (colouring === 'status')
     return (

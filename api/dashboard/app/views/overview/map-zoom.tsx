@@ -8,7 +8,6 @@ interface MapZoomProps {
   readonly whole: () => void
 }
 
-/** The buttons below a map that enlarge it. */
 export function MapZoom({ zoom, whole, isEnlarged }: MapZoomProps & { readonly isEnlarged: boolean }) {
   return (
     <div class="map-zoom">

@@ -48,69 +48,42 @@ export const t = words({
     'Alles, was Aufmerksamkeit braucht, ist ausgeblendet.',
   ],
   takenOver: [
-    {
-      one: 'Nothing new. {n} open alert is acknowledged or snoozed.',
-      other: 'Nothing new. {n} open alerts are acknowledged or snoozed.',
-    },
-    {
-      one: 'Nichts Neues. {n} offener Alarm ist bestätigt oder zurückgestellt.',
-      other: 'Nichts Neues. {n} offene Alarme sind bestätigt oder zurückgestellt.',
-    },
+    'Nothing new. {n} open alert is acknowledged or snoozed. | Nothing new. {n} open alerts are acknowledged or snoozed.',
+    'Nichts Neues. {n} offener Alarm ist bestätigt oder zurückgestellt. | Nichts Neues. {n} offene Alarme sind bestätigt oder zurückgestellt.',
   ],
   hidden: [
-    {
-      one: '{n} item is hidden until it changes · show',
-      other: '{n} items are hidden until they change · show',
-    },
-    {
-      one: '{n} Fall ist ausgeblendet, bis er sich ändert · zeigen',
-      other: '{n} Fälle sind ausgeblendet, bis sie sich ändern · zeigen',
-    },
+    '{n} item is hidden until it changes · show | {n} items are hidden until they change · show',
+    '{n} Fall ist ausgeblendet, bis er sich ändert · zeigen | {n} Fälle sind ausgeblendet, bis sie sich ändern · zeigen',
   ],
   hide: ['Hide {name} until it changes', '{name} ausblenden, bis es sich ändert'],
   lost: ['{group} lost {n} devices', '{group} hat {n} Geräte verloren'],
   error: [
-    { one: '{n} device reports an error', other: '{n} devices report an error' },
-    { one: '{n} Gerät meldet einen Fehler', other: '{n} Geräte melden einen Fehler' },
+    '{n} device reports an error | {n} devices report an error',
+    '{n} Gerät meldet einen Fehler | {n} Geräte melden einen Fehler',
   ],
   critical: [
-    { one: '{n} device has a critical alert', other: '{n} devices have a critical alert' },
-    { one: '{n} Gerät hat einen kritischen Alarm', other: '{n} Geräte haben einen kritischen Alarm' },
+    '{n} device has a critical alert | {n} devices have a critical alert',
+    '{n} Gerät hat einen kritischen Alarm | {n} Geräte haben einen kritischen Alarm',
   ],
   flapping: [
-    { one: '{n} device is flapping', other: '{n} devices are flapping' },
-    { one: '{n} Gerät kommt und geht', other: '{n} Geräte kommen und gehen' },
+    '{n} device is flapping | {n} devices are flapping',
+    '{n} Gerät kommt und geht | {n} Geräte kommen und gehen',
   ],
   'out-of-sync': [
-    {
-      one: '{n} device has a shadow out of sync',
-      other: '{n} devices have a shadow out of sync',
-    },
-    {
-      one: '{n} Gerät hat seinen Shadow nicht übernommen',
-      other: '{n} Geräte haben ihren Shadow nicht übernommen',
-    },
+    '{n} device has a shadow out of sync | {n} devices have a shadow out of sync',
+    '{n} Gerät hat seinen Shadow nicht übernommen | {n} Geräte haben ihren Shadow nicht übernommen',
   ],
-  rule: [
-    { one: '{name}: {n} alert', other: '{name}: {n} alerts' },
-    { one: '{name}: {n} Alarm', other: '{name}: {n} Alarme' },
-  ],
+  rule: ['{name}: {n} alert | {name}: {n} alerts', '{name}: {n} Alarm | {name}: {n} Alarme'],
   moreAlerts: [
-    { one: '{n} more alert is open', other: '{n} more alerts are open' },
-    { one: '{n} weiterer Alarm ist offen', other: '{n} weitere Alarme sind offen' },
+    '{n} more alert is open | {n} more alerts are open',
+    '{n} weiterer Alarm ist offen | {n} weitere Alarme sind offen',
   ],
   rolloutPaused: ['Rollout {name} is paused', 'Rollout {name} ist angehalten'],
   rolloutFailed: ['Rollout {name} has failed', 'Rollout {name} ist gescheitert'],
   rolloutRuns: ['Rollout {name} is at {share}', 'Rollout {name} ist bei {share}'],
   letters: [
-    {
-      one: '{n} message could not be processed: {reason}',
-      other: '{n} messages could not be processed: {reason}',
-    },
-    {
-      one: '{n} Nachricht war nicht zu verarbeiten: {reason}',
-      other: '{n} Nachrichten waren nicht zu verarbeiten: {reason}',
-    },
+    '{n} message could not be processed: {reason} | {n} messages could not be processed: {reason}',
+    '{n} Nachricht war nicht zu verarbeiten: {reason} | {n} Nachrichten waren nicht zu verarbeiten: {reason}',
   ],
   casesMissing: [
     'Some items could not be loaded and may be missing.',
@@ -131,25 +104,16 @@ export const t = words({
   first: ['first {id}', 'zuerst {id}'],
   fleet: ['The fleet', 'Die Flotte'],
   failedCommands: [
-    { one: '{n} command failed in the last hour', other: '{n} commands failed in the last hour' },
-    {
-      one: '{n} Befehl schlug in der letzten Stunde fehl',
-      other: '{n} Befehle schlugen in der letzten Stunde fehl',
-    },
+    '{n} command failed in the last hour | {n} commands failed in the last hour',
+    '{n} Befehl schlug in der letzten Stunde fehl | {n} Befehle schlugen in der letzten Stunde fehl',
   ],
   failedCommand: [
-    {
-      one: '{command}: {n} command failed in the last hour',
-      other: '{command}: {n} commands failed in the last hour',
-    },
-    {
-      one: '{command}: {n} Befehl schlug in der letzten Stunde fehl',
-      other: '{command}: {n} Befehle schlugen in der letzten Stunde fehl',
-    },
+    '{command}: {n} command failed in the last hour | {command}: {n} commands failed in the last hour',
+    '{command}: {n} Befehl schlug in der letzten Stunde fehl | {command}: {n} Befehle schlugen in der letzten Stunde fehl',
   ],
   issue: [
-    { one: '{n} device reports the error {issue}', other: '{n} devices report the error {issue}' },
-    { one: '{n} Gerät meldet den Fehler {issue}', other: '{n} Geräte melden den Fehler {issue}' },
+    '{n} device reports the error {issue} | {n} devices report the error {issue}',
+    '{n} Gerät meldet den Fehler {issue} | {n} Geräte melden den Fehler {issue}',
   ],
   degraded: [
     'The service is degraded. Not working: {parts}',

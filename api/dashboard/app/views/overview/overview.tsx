@@ -6,8 +6,8 @@ import { parseQuery } from '../../address/filter.ts'
 import { attentionCases } from '../../fleet/attention.ts'
 import { matchingRows } from '../../fleet/filter-rows.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
+import { heardUntilMs } from '../../live/heard-until.ts'
 import { connection } from '../../live/live.ts'
-import { newsTimeMs } from '../../live/news-time.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
@@ -61,15 +61,15 @@ function Fleet() {
     const parsed = parseQuery(q)
     return { query: parsed, rows: matchingRows(parsed, { columns, nowMs: now.peek() }) }
   }, [q, version, moment])
-  const newsMs = () => newsTimeMs(connection.peek(), { nowMs: now.peek(), browserMs: Date.now() })
+  const newsMs = () => heardUntilMs(connection.peek(), { nowMs: now.peek(), browserMs: Date.now() })
   const cases = useMemo(() => attentionCases({ columns, nowMs: newsMs() }), [version, moment])
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const flip = () => asValue.set(isTable ? 'map' : 'table')
   useShortcuts([
-    { keys: 'v', says: isTable ? t('asMap') : t('asTable'), run: flip },
+    { keys: 'v', label: isTable ? t('asMap') : t('asTable'), run: flip },
     {
       keys: 'Escape',
-      says: t('keyEnd'),
+      label: t('keyEnd'),
       run: () => {
         if (peeked.value === '' && selected.value.size === 0) return false
         if (peeked.value !== '') peeked.set('')

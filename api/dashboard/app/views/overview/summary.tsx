@@ -4,7 +4,7 @@ import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, whole } from '../../address/codecs.ts'
 import { formatQuery, parseQuery } from '../../address/filter.ts'
 import { onlyValue } from '../../address/filter-edit.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { toServerQuery } from '../../address/server-filter.ts'
 import { useAnswer } from '../../data/answers.ts'
@@ -41,7 +41,7 @@ export function Summary({ total }: { readonly total: number }) {
       query: {
         by: 'group',
         depth: depthValue.value,
-        ...given({ group, type, tag: firstTag }),
+        ...omitEmpty({ group, type, tag: firstTag }),
       },
     },
     { everyMs: EVERY_MS, isWanted: uncounted.length === 0 },

@@ -22,14 +22,14 @@ const t = words({
   title: ['Firmware images', 'Firmware-Abbilder'],
   size: ['Size', 'Größe'],
   at: ['Uploaded', 'Hochgeladen'],
-  usedSays: ['{active} active of {total}', '{active} von {total} laufen'],
+  usedText: ['{active} active of {total}', '{active} von {total} laufen'],
   deploy: ['Deploy', 'Ausrollen'],
   yank: ['Yank', 'Zurückziehen'],
-  yankSays: [
+  yankText: [
     'No device gets {version} any more, and its rollouts stop. Devices that run it keep it.',
     'Kein Gerät erhält {version} mehr, und seine Rollouts halten an. Geräte, auf denen es läuft, behalten es.',
   ],
-  removeSays: [
+  removeText: [
     'The image of {version} is deleted for good.',
     'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
   ],
@@ -59,7 +59,7 @@ export default function Firmware() {
     {
       name: t('rollouts'),
       isNumber: true,
-      cell: ({ deployments }) => t('usedSays', { ...deployments }),
+      cell: ({ deployments }) => t('usedText', { ...deployments }),
     },
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
     {
@@ -79,7 +79,7 @@ export default function Firmware() {
                 refreshAnswers('listFirmware')
               }}
             >
-              <p>{t('yankSays', { version: image.version })}</p>
+              <p>{t('yankText', { version: image.version })}</p>
             </ConfirmButton>
           )}
           {isAdmin && (
@@ -93,7 +93,7 @@ export default function Firmware() {
                 refreshAnswers('listFirmware')
               }}
             >
-              <p>{t('removeSays', { version: image.version })}</p>
+              <p>{t('removeText', { version: image.version })}</p>
             </ConfirmButton>
           )}
         </span>

@@ -1,11 +1,11 @@
 // A new deployment: what, where, how, and then a look at whom it would reach before anything is sent (D6).
 
 import { useState } from 'preact/hooks'
-import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
+import type { DeploymentRequestBody } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
-import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -27,7 +27,7 @@ import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
 import { targetText } from '../../parts/target-text.ts'
 import { words } from '../../words/words.ts'
-import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toWish } from './rollout-draft.ts'
+import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toRequest } from './rollout-draft.ts'
 import { RolloutPlan } from './rollout-plan.tsx'
 import { ScheduleFields } from './schedule-fields.tsx'
 
@@ -43,13 +43,10 @@ const t = words({
   abort: ['Abort at failures of (%)', 'Von selbst enden bei diesem Anteil Fehlschläge (%)'],
   rollback: ['Roll failed devices back', 'Fehlgeschlagene Geräte zurücksetzen'],
   look: ['Preview', 'Ansehen, wen es erreicht'],
-  start: [
-    { one: 'Update {n} device', other: 'Update {n} devices' },
-    { one: '{n} Gerät aktualisieren', other: '{n} Geräte aktualisieren' },
-  ],
+  start: ['Update {n} device | Update {n} devices', '{n} Gerät aktualisieren | {n} Geräte aktualisieren'],
   schedule: [
-    { one: 'Schedule the update of {n} device', other: 'Schedule the update of {n} devices' },
-    { one: 'Aktualisierung von {n} Gerät planen', other: 'Aktualisierung von {n} Geräten planen' },
+    'Schedule the update of {n} device | Schedule the update of {n} devices',
+    'Aktualisierung von {n} Gerät planen | Aktualisierung von {n} Geräten planen',
   ],
   none: ['No image to roll out', 'Es gibt kein Abbild zum Ausrollen'],
   toImages: ['Upload an image', 'Eines hochladen'],
@@ -92,7 +89,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   const [preview, setPreview] = useState<TargetPreview | undefined>(undefined)
   const [before, setBefore] = useState<TargetPreview | undefined>(undefined)
   const [key, setKey] = useState(newIdempotencyKey)
-  const wish = toWish(draft, { firmware_id, target: targetOf(targetKind(TARGETS), targetNames.value) })
+  const request = toRequest(draft, { firmware_id, target: targetOf(targetKind(TARGETS), targetNames.value) })
   const again = () => {
     // What was looked at is no longer what would be sent.
     setPreview(undefined)
@@ -104,11 +101,11 @@ function Form({ images }: { readonly images: readonly Image[] }) {
     again()
   }
   const look = useWrite(async () => {
-    const found = await fleet.createDeployment({ body: wish, query: { dry_run: true } })
+    const found = await fleet.createDeployment({ body: request, query: { dry_run: true } })
     if ('by_status' in found) setPreview(found)
   })
   const start = useWrite(async () => {
-    const body = { ...wish, ...(preview === undefined ? {} : { expected_total: preview.total }) }
+    const body = { ...request, ...(preview === undefined ? {} : { expected_total: preview.total }) }
     const started = await fleet
       .createDeployment({ body, idempotencyKey: key })
       .catch(async (error: unknown) => {
@@ -116,7 +113,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
         // Nothing was started: the look comes back, with what changed since.
         setBefore(preview)
         setKey(newIdempotencyKey())
-        const found = await fleet.createDeployment({ body: wish, query: { dry_run: true } })
+        const found = await fleet.createDeployment({ body: request, query: { dry_run: true } })
         if ('by_status' in found) setPreview(found)
         return found
       })
@@ -158,7 +155,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
             draft={draft}
             accepted={preview.accepted}
             version={plainText(version)}
-            target={targetText(wish.target)}
+            target={targetText(request.target)}
           />
         </div>
       )}
@@ -178,10 +175,10 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   )
 }
 
-function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
+function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentRequestBody['target'] {
   if (kind === 'all') return { type: kind }
   if (kind === 'filter') return filterTarget(names)
-  return { type: kind, value: kind === 'devices' ? listed(names) : names }
+  return { type: kind, value: kind === 'devices' ? splitList(names) : names }
 }
 
 interface StrategyFieldsProps {

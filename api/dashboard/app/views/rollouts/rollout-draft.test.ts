@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { FIRST_DRAFT, toWish } from './rollout-draft.ts'
+import { FIRST_DRAFT, toRequest } from './rollout-draft.ts'
 
 const WHAT = { firmware_id: 'fw_1', target: { type: 'all' } } as const
 
 test('what was left empty is left to the service', () => {
-  expect(toWish(FIRST_DRAFT, WHAT)).toEqual({
+  expect(toRequest(FIRST_DRAFT, WHAT)).toEqual({
     ...WHAT,
     strategy: 'canary',
     max_concurrent: 10,
@@ -15,7 +15,7 @@ test('what was left empty is left to the service', () => {
 })
 
 test('a start, windows and times are sent in the units of the service', () => {
-  const wish = toWish(
+  const request = toRequest(
     {
       ...FIRST_DRAFT,
       name: ' spring ',
@@ -29,10 +29,10 @@ test('a start, windows and times are sent in the units of the service', () => {
     },
     WHAT,
   )
-  expect(wish).toMatchObject({ name: 'spring', timeouts: { install_sec: 1200 } })
-  expect(wish).not.toHaveProperty('canary')
-  expect(wish.start_at).toBe(new Date('2030-03-01T22:00').toISOString())
-  expect(wish.windows).toEqual([
+  expect(request).toMatchObject({ name: 'spring', timeouts: { install_sec: 1200 } })
+  expect(request).not.toHaveProperty('canary')
+  expect(request.start_at).toBe(new Date('2030-03-01T22:00').toISOString())
+  expect(request.windows).toEqual([
     { days: ['sat', 'sun'], start: '22:00', duration_min: 90, tz: 'Europe/Berlin' },
     { start: '03:00', duration_min: 120, tz: 'UTC' },
   ])

@@ -1,6 +1,6 @@
-// What is being written in the form of a new rollout, and the wish that it becomes. Fields hold texts; an empty one leaves the
+// What is being written in the form of a new rollout, and the request that it becomes. Fields hold texts; an empty one leaves the
 // choice to the service.
-import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
+import type { DeploymentRequestBody } from '../../../../../schemas/deployment.ts'
 
 export const STRATEGIES = ['canary', 'rolling', 'all'] as const
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -41,9 +41,9 @@ export const FIRST_DRAFT: RolloutDraft = {
   timeoutsMin: { download: '', install: '', reboot: '', confirm: '' },
 }
 
-type What = Pick<DeploymentWish, 'firmware_id' | 'target'>
+type What = Pick<DeploymentRequestBody, 'firmware_id' | 'target'>
 
-export function toWish(draft: RolloutDraft, what: What): DeploymentWish {
+export function toRequest(draft: RolloutDraft, what: What): DeploymentRequestBody {
   const timeouts = Object.fromEntries(
     PHASES.flatMap((phase) => {
       const minutes = draft.timeoutsMin[phase].trim()

@@ -5,37 +5,28 @@ import type { RolloutDraft } from './rollout-draft.ts'
 
 const t = words({
   review: [
-    { one: '{version} goes to {n} device of {target}.', other: '{version} goes to {n} devices of {target}.' },
-    { one: '{version} geht an {n} Gerät von {target}.', other: '{version} geht an {n} Geräte von {target}.' },
+    '{version} goes to {n} device of {target}. | {version} goes to {n} devices of {target}.',
+    '{version} geht an {n} Gerät von {target}. | {version} geht an {n} Geräte von {target}.',
   ],
   title: ['What would happen', 'Was geschehen würde'],
   now: ['It starts immediately.', 'Er beginnt sofort.'],
   later: ['It starts at {at}.', 'Er beginnt am {at}.'],
   windows: [
-    {
-      one: 'Devices start only within {n} time window.',
-      other: 'Devices start only within {n} time windows.',
-    },
-    { one: 'Geräte beginnen nur in {n} Zeitfenster.', other: 'Geräte beginnen nur in {n} Zeitfenstern.' },
+    'Devices start only within {n} time window. | Devices start only within {n} time windows.',
+    'Geräte beginnen nur in {n} Zeitfenster. | Geräte beginnen nur in {n} Zeitfenstern.',
   ],
   few: [
-    { one: '{n} device gets it first.', other: '{n} devices get it first.' },
-    { one: '{n} Gerät erhält es zuerst.', other: '{n} Geräte erhalten es zuerst.' },
+    '{n} device gets it first. | {n} devices get it first.',
+    '{n} Gerät erhält es zuerst. | {n} Geräte erhalten es zuerst.',
   ],
   soak: ['Then it waits for {time}.', 'Danach wird {time} gewartet.'],
   rest: [
-    {
-      one: '{n} device follows, at most {slots} at a time.',
-      other: '{n} devices follow, at most {slots} at a time.',
-    },
-    {
-      one: '{n} Gerät folgt, höchstens {slots} zugleich.',
-      other: '{n} Geräte folgen, höchstens {slots} zugleich.',
-    },
+    '{n} device follows, at most {slots} at a time. | {n} devices follow, at most {slots} at a time.',
+    '{n} Gerät folgt, höchstens {slots} zugleich. | {n} Geräte folgen, höchstens {slots} zugleich.',
   ],
   together: [
-    { one: '{n} device gets it at once.', other: '{n} devices get it at once.' },
-    { one: '{n} Gerät erhält es auf einmal.', other: '{n} Geräte erhalten es auf einmal.' },
+    '{n} device gets it at once. | {n} devices get it at once.',
+    '{n} Gerät erhält es auf einmal. | {n} Geräte erhalten es auf einmal.',
   ],
   abort: [
     'It aborts once {share} of the finished devices have failed.',

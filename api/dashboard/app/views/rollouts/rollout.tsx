@@ -4,7 +4,7 @@ import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts
 import { errorText } from '../../../../../schemas/error-text.ts'
 import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
@@ -44,7 +44,7 @@ const t = words({
   resume: ['Resume', 'Fortsetzen'],
   approve: ['Approve the next stage', 'Nächste Stufe freigeben'],
   cancel: ['Cancel the rollout', 'Rollout abbrechen'],
-  cancelSays: [
+  cancelText: [
     'No new updates start. Devices that are installing finish; {n} waiting ones are cancelled.',
     'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
   ],
@@ -53,14 +53,14 @@ const t = words({
   slots: ['At a time', 'Gleichzeitig'],
   slotsOf: ['{n} now, at most {most}', 'jetzt {n}, höchstens {most}'],
   abort: ['Aborts at', 'Endet von selbst bei'],
-  abortSays: ['{percent} % failures after {n} finished', '{percent} % Fehlschlägen nach {n} fertigen'],
+  abortText: ['{percent} % failures after {n} finished', '{percent} % Fehlschlägen nach {n} fertigen'],
   by: ['Created by', 'Angelegt von'],
   finished: ['Finished', 'Fertig'],
   held: ['Waiting because of', 'Warum andere warten'],
   skipped: ['Skipped', 'Übersprungen'],
   roll: ['Roll back…', 'Zurückrollen…'],
   rollDo: ['Roll back {id}', '{id} zurückrollen'],
-  rollSays: [
+  rollText: [
     'The device is told to install {version} again and restarts.',
     'Das Gerät soll {version} wieder installieren und startet neu.',
   ],
@@ -145,7 +145,7 @@ export default function Rollout({ params }: { readonly params: Params }) {
                 refreshAnswers('getDeployment', 'listDeployments')
               }}
             >
-              <p>{t('cancelSays', { n: data.progress.pending })}</p>
+              <p>{t('cancelText', { n: data.progress.pending })}</p>
             </ConfirmButton>
           </>
         )
@@ -200,7 +200,7 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
           ],
           [
             t('abort'),
-            t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) }),
+            t('abortText', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) }),
           ],
           [t('failures'), <FailureText of={deployment} />],
           [t('by'), personText(created_by)],
@@ -252,7 +252,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     query: {
       ...(cause === '' ? { page: pageValue.value } : FAILED_QUERY),
       ...(cause !== '' || status.length === 0 ? {} : { status: status.join(',') }),
-      ...given({ held, q: find }),
+      ...omitEmpty({ held, q: find }),
     },
   })
   const canAct = may('retryDeploymentDevice')
@@ -304,7 +304,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
                       refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
                     }}
                   >
-                    <p>{t('rollSays', { version: plainText(job.from_version ?? '') })}</p>
+                    <p>{t('rollText', { version: plainText(job.from_version ?? '') })}</p>
                   </ConfirmButton>
                 )
               return ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (

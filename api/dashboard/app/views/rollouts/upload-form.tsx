@@ -21,7 +21,7 @@ const t = words({
   title: ['Upload an image', 'Abbild hochladen'],
   drop: ['Choose it, or drop it here.', 'Wählen Sie sie, oder ziehen Sie sie hierher.'],
   hash: ['SHA-256 (optional)', 'Ihre SHA-256, falls vorhanden'],
-  hashSays: [
+  hashText: [
     'The upload is refused if it does not match.',
     'Passt sie nicht, lehnt der Dienst das Abbild ab.',
   ],
@@ -92,7 +92,7 @@ export function UploadForm() {
         </div>
         <Field label={t('version')} required {...field('version')} />
         <TypeField value={type} onValue={setType} />
-        <Field label={t('hash')} hint={t('hashSays')} spellcheck={false} {...field('sha256')} />
+        <Field label={t('hash')} hint={t('hashText')} spellcheck={false} {...field('sha256')} />
         <Field label={t('notes')} {...field('changelog')} />
         <Button kind="primary" type="submit" icon="upload" write={write}>
           {t('upload')}

@@ -75,7 +75,7 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
               refreshAnswers('listViews', 'getView')
             }}
           >
-            <p>{t('removeSays')}</p>
+            <p>{t('removeText')}</p>
           </ConfirmButton>
         )}
       </div>

@@ -22,7 +22,7 @@ export const t = words({
   copy: ['Copy the link of {name}', 'Link von {name} kopieren'],
   remove: ['Delete {name}', '{name} löschen'],
   removeDo: ['Delete the view', 'Ansicht löschen'],
-  removeSays: [
+  removeText: [
     'The view is deleted for everybody, and its link stops working. Devices are not affected.',
     'Die Ansicht ist für alle weg, die sie nutzen, und ihr Link führt ins Leere. Geräte bleiben, wie sie sind.',
   ],

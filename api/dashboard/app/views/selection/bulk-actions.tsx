@@ -40,13 +40,13 @@ export function BulkActions({ ids, filter }: BulkActionsProps) {
   // The palette offers them, too.
   useShortcuts([
     ...(because === undefined
-      ? KINDS.map((each) => ({ keys: '', says: `${t(each)}…`, run: () => setKind(each) }))
+      ? KINDS.map((each) => ({ keys: '', label: `${t(each)}…`, run: () => setKind(each) }))
       : []),
     ...(tooManyForAddress === undefined && may('broadcastCommand')
-      ? [{ keys: '', says: `${t('sendCommand')}…`, run: compose }]
+      ? [{ keys: '', label: `${t('sendCommand')}…`, run: compose }]
       : []),
     ...(tooManyForAddress === undefined && may('createDeployment')
-      ? [{ keys: '', says: `${t('rollout')}…`, run: rollOut }]
+      ? [{ keys: '', label: `${t('rollout')}…`, run: rollOut }]
       : []),
   ])
   return (

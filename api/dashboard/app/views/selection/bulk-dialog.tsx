@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import type { CallOf, Operations } from '../../../../../schemas/client/calls.ts'
-import { listed } from '../../address/listed.ts'
+import { splitList } from '../../address/split-list.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
@@ -174,7 +174,7 @@ function patchOf(kind: BulkKind, { added, removed, group, reason }: Fields): Pat
   }
 }
 
-const tagsOf = (text: string) => [...new Set(listed(text))]
+const tagsOf = (text: string) => [...new Set(splitList(text))]
 
 /** Only what adds and takes away again is the same as before. A device that had one of several tags is not. */
 function undoOf(kind: BulkKind, patch: Patch, ids: readonly string[]): { readonly undo?: () => void } {

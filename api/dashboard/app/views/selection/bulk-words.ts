@@ -15,13 +15,10 @@ export const t = words({
   same: ['{n} already match', '{n} sind schon so'],
   skipped: ['{n} are skipped', '{n} werden übersprungen'],
   byStatus: ['By status', 'Nach Status'],
-  change: [
-    { one: 'Change {n} device', other: 'Change {n} devices' },
-    { one: '{n} Gerät ändern', other: '{n} Geräte ändern' },
-  ],
+  change: ['Change {n} device | Change {n} devices', '{n} Gerät ändern | {n} Geräte ändern'],
   changed: [
-    { one: '{n} device was changed', other: '{n} devices were changed' },
-    { one: '{n} Gerät wurde geändert', other: '{n} Geräte wurden geändert' },
+    '{n} device was changed | {n} devices were changed',
+    '{n} Gerät wurde geändert | {n} Geräte wurden geändert',
   ],
   undone: ['Change undone.', 'Die Änderung wurde zurückgenommen.'],
   notUndone: ['Could not undo: {reason}', 'Sie ließ sich nicht zurücknehmen: {reason}'],

@@ -17,8 +17,8 @@ const t = words({
   none: ['Clear the selection', 'Auswahl aufheben'],
   ids: ['Copy ids', 'IDs kopieren'],
   copied: [
-    { one: '{n} id copied.', other: '{n} ids copied.' },
-    { one: '{n} ID ist in der Zwischenablage.', other: '{n} IDs sind in der Zwischenablage.' },
+    '{n} id copied. | {n} ids copied.',
+    '{n} ID ist in der Zwischenablage. | {n} IDs sind in der Zwischenablage.',
   ],
   notCopied: [
     'The browser refused access to the clipboard. Export the ids instead.',

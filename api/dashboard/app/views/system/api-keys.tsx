@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
-import { listed } from '../../address/listed.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
@@ -24,7 +24,7 @@ import { GroupsField } from './groups-field.tsx'
 
 const t = words({
   title: ['API keys', 'API-Schlüssel'],
-  removeSays: [
+  removeText: [
     'Requests with {name} are refused from now on.',
     'Was {name} benutzt, wird ab jetzt abgelehnt.',
   ],
@@ -68,7 +68,7 @@ export function ApiKeys() {
             refreshAnswers('listApiKeys')
           }}
         >
-          <p>{t('removeSays', { name: plainText(name) })}</p>
+          <p>{t('removeText', { name: plainText(name) })}</p>
         </ConfirmButton>
       ),
     },
@@ -102,13 +102,13 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
   const write = useWrite(async () => {
     const expires =
       days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
-    const scope = listed(groups).length === 0 ? {} : { groups: listed(groups) }
+    const scope = splitList(groups).length === 0 ? {} : { groups: splitList(groups) }
     const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires, ...scope } })
     refreshAnswers('listApiKeys')
     setKey(api_key)
   })
   if (key !== undefined)
-    return <SecretDialog title={name} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
+    return <SecretDialog title={name} text={t('once')} label={t('key')} secret={key} onClose={onClose} />
   const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
     <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>

@@ -3,7 +3,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { AUDIT_OUTCOMES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -43,7 +43,7 @@ const outcome = queryValue('outcome', oneOf(['', ...AUDIT_OUTCOMES] as const, ''
 export function Audit() {
   const query = {
     ...timesInAddress(),
-    ...given({
+    ...omitEmpty({
       actor: actor.value,
       action: action.value,
       target: target.value,

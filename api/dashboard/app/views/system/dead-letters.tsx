@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text } from '../../address/codecs.ts'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
@@ -41,7 +41,7 @@ const reason = queryValue('reason', text())
 
 export function DeadLetters() {
   const query = {
-    ...given({ device_id: device.value, reason: reason.value }),
+    ...omitEmpty({ device_id: device.value, reason: reason.value }),
   }
   const answer = useAnswer(
     'listDeadLetters',

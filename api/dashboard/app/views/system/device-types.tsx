@@ -5,10 +5,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   any: ['any command is accepted', 'jeder Befehl wird genommen'],
-  devices: [
-    { one: '{n} device', other: '{n} devices' },
-    { one: '{n} Gerät davon', other: '{n} Geräte davon' },
-  ],
+  devices: ['{n} device | {n} devices', '{n} Gerät davon | {n} Geräte davon'],
   who: ['Devices', 'Seine Geräte'],
 })
 

@@ -32,18 +32,12 @@ const t = words({
   leads: ['leads', 'führt'],
   partitions: ['Partitions', 'Partitionen'],
   orphans: [
-    { one: '{n} partition has no owner', other: '{n} partitions have no owner' },
-    {
-      one: '{n} Partition hat gerade keinen Besitzer',
-      other: '{n} Partitionen haben gerade keinen Besitzer',
-    },
+    '{n} partition has no owner | {n} partitions have no owner',
+    '{n} Partition hat gerade keinen Besitzer | {n} Partitionen haben gerade keinen Besitzer',
   ],
   behind: [
-    { one: '{n} of {all} partitions is behind', other: '{n} of {all} partitions are behind' },
-    {
-      one: '{n} von {all} Partitionen ist im Rückstand',
-      other: '{n} von {all} Partitionen sind im Rückstand',
-    },
+    '{n} of {all} partitions is behind | {n} of {all} partitions are behind',
+    '{n} von {all} Partitionen ist im Rückstand | {n} von {all} Partitionen sind im Rückstand',
   ],
   level: [
     'All {all} partitions have an owner and are up to date',

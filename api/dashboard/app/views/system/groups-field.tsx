@@ -1,5 +1,5 @@
 // The groups that somebody may see: written, or picked from those of the fleet.
-import { listed } from '../../address/listed.ts'
+import { splitList } from '../../address/split-list.ts'
 import { groupCounts } from '../../fleet/group-counts.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { Field } from '../../parts/field.tsx'
@@ -25,7 +25,7 @@ export interface GroupsFieldProps {
 }
 
 export function GroupsField({ value, onValue, error }: GroupsFieldProps) {
-  const chosen = listed(value)
+  const chosen = splitList(value)
   const groups = fleetVersion.value === 0 ? [] : groupCounts(columns)
   const toggle = (path: string) =>
     onValue((chosen.includes(path) ? chosen.filter((other) => other !== path) : [...chosen, path]).join(', '))

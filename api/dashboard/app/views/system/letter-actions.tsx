@@ -21,11 +21,11 @@ const t = words({
   all: ['Show all', 'Alle zeigen'],
   replay: ['Replay', 'Noch einmal verarbeiten'],
   discard: ['Discard', 'Verwerfen'],
-  replaySays: [
+  replayText: [
     'Messages with {reason} to replay, oldest first: {n}. Skipped, because only a part of them is kept: {skipped}. Each counts once, however often it is replayed.',
     'Nachrichten mit {reason}, die noch einmal verarbeitet werden, die älteste zuerst: {n}. Ausgelassen, weil nur ein Teil aufbewahrt ist: {skipped}. Jede zählt einmal, so oft sie auch verarbeitet wird.',
   ],
-  discardSays: [
+  discardText: [
     'Messages with {reason} to discard: {n}. They cannot be restored.',
     'Nachrichten mit {reason}, die entfernt werden: {n}. Sie sind nicht wiederzubekommen.',
   ],
@@ -129,7 +129,7 @@ function ConfirmPlan({ plan, onClose }: { readonly plan: Plan; readonly onClose:
       }}
       onClose={onClose}
     >
-      <p>{t(`${action}Says`, { n, skipped, reason: [reason, deviceId].filter(Boolean).join(', ') })}</p>
+      <p>{t(`${action}Text`, { n, skipped, reason: [reason, deviceId].filter(Boolean).join(', ') })}</p>
     </ConfirmAction>
   )
 }

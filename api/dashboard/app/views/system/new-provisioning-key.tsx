@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { given } from '../../address/given.ts'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -39,7 +39,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
   const [key, setKey] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
     const body = {
-      ...given({ name: draft.name, group: draft.group, id_pattern: draft.ids }),
+      ...omitEmpty({ name: draft.name, group: draft.group, id_pattern: draft.ids }),
       type,
       limit: Number(draft.limit),
       ttl_sec: Math.round(Number(draft.days) * DAY_SEC),
@@ -50,7 +50,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
     setKey(made.key)
   })
   if (key !== undefined)
-    return <SecretDialog title={t('key')} says={t('once')} label={t('key')} secret={key} onClose={onClose} />
+    return <SecretDialog title={t('key')} text={t('once')} label={t('key')} secret={key} onClose={onClose} />
   const field = boundFields(draft, (changes) => setDraft({ ...draft, ...changes }), write.error.value)
   return (
     <FormDialog title={t('newKey')} action={t('newKey')} write={write} onClose={onClose}>

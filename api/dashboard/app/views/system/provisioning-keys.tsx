@@ -16,7 +16,7 @@ import { WaitingDevices } from './waiting-devices.tsx'
 
 const t = words({
   title: ['Provisioning keys', 'Anlernschlüssel'],
-  says: [
+  intro: [
     'Devices register themselves with such a key: each one asks once, with its own id, and gets its token.',
     'Mit einem solchen Schlüssel melden sich Geräte selbst an: Jedes fragt einmal, mit seiner eigenen Kennung, und bekommt sein Token.',
   ],
@@ -27,7 +27,7 @@ const t = words({
   decide: ['Decide ({n})', 'Entscheiden ({n})'],
   nobody: ['none', 'keins'],
   remove: ['Revoke', 'Widerrufen'],
-  removeSays: [
+  removeText: [
     '{name} cannot register devices any more. Those already registered keep their tokens.',
     '{name} meldet ab jetzt keine Geräte mehr an. Was damit angemeldet wurde, bleibt, auch mit seinem Token.',
   ],
@@ -71,14 +71,14 @@ export function ProvisioningKeys() {
             refreshAnswers('listProvisioningKeys')
           }}
         >
-          <p>{t('removeSays', { name: plainText(name) })}</p>
+          <p>{t('removeText', { name: plainText(name) })}</p>
         </ConfirmButton>
       ),
     },
   ]
   return (
     <>
-      <p>{t('says')}</p>
+      <p>{t('intro')}</p>
       <p>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
           {t('newKey')}

@@ -14,7 +14,7 @@ import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 
 const t = words({
-  says: [
+  intro: [
     'A repair inserts rows that ClickHouse lost and the log still has. Existing rows do not change.',
     'Eine Reparatur fügt ein, was das Log noch hat und ClickHouse verlor. Vorhandene Zeilen ändern sich nicht.',
   ],
@@ -33,7 +33,7 @@ export function Repair() {
   const isNever = answer.error instanceof RefusalError && answer.error.status === 404
   return (
     <section class="card">
-      <p>{t('says')}</p>
+      <p>{t('intro')}</p>
       {isNever ? (
         <Empty title={t('none')} />
       ) : (

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
-import { listed } from '../../address/listed.ts'
+import { splitList } from '../../address/split-list.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { user as me } from '../../data/session.ts'
@@ -87,7 +87,7 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
   const write = useWrite(async () => {
     await fleet.editUser({
       user_id: user.id,
-      body: { groups: listed(groups), ...(isSelf ? {} : { role, disabled }) },
+      body: { groups: splitList(groups), ...(isSelf ? {} : { role, disabled }) },
     })
     refreshAnswers('listUsers')
     onClose()
@@ -125,7 +125,8 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   const { name, email, groups } = draft
   const write = useWrite(async () => {
     const { id } = await fleet.register({ body: { name, email, role, password } })
-    if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
+    if (splitList(groups).length > 0)
+      await fleet.editUser({ user_id: id, body: { groups: splitList(groups) } })
     refreshAnswers('listUsers')
     setDone(true)
   })
@@ -134,7 +135,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
     return (
       <SecretDialog
         title={name}
-        says={t('once', { name })}
+        text={t('once', { name })}
         label={t('password')}
         secret={password}
         onClose={onClose}

@@ -28,9 +28,9 @@ export interface ChartOf {
 }
 
 export interface ChartListProps {
-  readonly asked: ChartQuery
+  readonly chartQuery: ChartQuery
   /** The interval that the service gave. */
-  readonly given: Interval | undefined
+  readonly usedInterval: Interval | undefined
   /** Undefined until the first answer. */
   readonly charts: readonly ChartOf[] | undefined
   readonly error: unknown
@@ -42,13 +42,13 @@ export interface ChartListProps {
 }
 
 export function ChartList(props: ChartListProps) {
-  const { asked, given, charts, error, isLoading, onRetry, markers, strip, syncKey } = props
+  const { chartQuery, usedInterval, charts, error, isLoading, onRetry, markers, strip, syncKey } = props
   const isLive = timeRange.value.kind === 'live'
   return (
     <>
-      {given !== undefined && given !== asked.interval && (
+      {usedInterval !== undefined && usedInterval !== chartQuery.interval && (
         <p class="hint" role="status">
-          {t('noted', { asked: asked.interval, given })}
+          {t('noted', { asked: chartQuery.interval, given: usedInterval })}
         </p>
       )}
       {error !== undefined && <ProblemCard error={error} onRetry={onRetry} />}
@@ -60,7 +60,7 @@ export function ChartList(props: ChartListProps) {
               title={title}
               unit={unit}
               columns={columns}
-              span={asked.span}
+              span={chartQuery.span}
               {...(thresholds === undefined ? {} : { thresholds })}
               markers={markers}
               isLog={logValue.value}
@@ -71,8 +71,8 @@ export function ChartList(props: ChartListProps) {
           </section>
         ))}
       </div>
-      {charts !== undefined && charts.length > 0 && <OverviewStrip source={strip} span={asked.span} />}
-      <MarkerList markers={markers} span={asked.span} />
+      {charts !== undefined && charts.length > 0 && <OverviewStrip source={strip} span={chartQuery.span} />}
+      <MarkerList markers={markers} span={chartQuery.span} />
     </>
   )
 }

@@ -2,10 +2,10 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
-import { listed } from '../../address/listed.ts'
 import { pathOf } from '../../address/routes.ts'
+import { splitList } from '../../address/split-list.ts'
 import { useAnswer } from '../../data/answers.ts'
-import { useKept } from '../../data/kept.ts'
+import { useNewestAnswer } from '../../data/newest-answer.ts'
 import { LIMITS } from '../../limits.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
@@ -18,9 +18,9 @@ import { TextValue } from '../../parts/text-value.tsx'
 import { words } from '../../words/words.ts'
 import { ChartList } from './chart-list.tsx'
 import { ChartOptions } from './chart-options.tsx'
-import { columnsOf, type FleetWish, fleetLines, linesWithBefore } from './fleet-lines.ts'
+import { columnsOf, type FleetRequest, fleetLines, linesWithBefore } from './fleet-lines.ts'
 import { MetricPicker } from './metric-picker.tsx'
-import { aggregateValue, marksValue, metricValue, useAsked } from './telemetry-values.ts'
+import { aggregateValue, marksValue, metricValue, useChartQuery } from './telemetry-values.ts'
 import { useMarkers } from './use-markers.ts'
 
 const t = words({
@@ -52,19 +52,19 @@ const compareValue = queryValue('compare', oneOf(COMPARISONS, ''))
 const byValue = queryValue('by', oneOf(['device', 'group'] as const, 'device'))
 
 export default function Explore() {
-  const asked = useAsked()
+  const chartQuery = useChartQuery()
   const [revision, setRevision] = useState(0)
   const [devices, group] = [devicesValue.value, groupValue.value]
   const known = useKnownMetrics(devices[0], group)
   const names = metricValue.value.slice(0, LIMITS.chartSeriesMax).filter((metric) => !metric.endsWith('*'))
   const shown = aggregateValue.value
   const of = { metrics: names, devices, group, by: byValue.value, shown }
-  const wish: FleetWish = { ...of, ...asked.whole, interval: asked.interval }
+  const request: FleetRequest = { ...of, ...chartQuery.whole, interval: chartQuery.interval }
   const compare = compareValue.value
-  const shape = JSON.stringify({ ...of, compare, interval: asked.interval })
+  const shape = JSON.stringify({ ...of, compare, interval: chartQuery.interval })
   const ask = compare === '' ? fleetLines : linesWithBefore
-  const found = useKept(`${compare} ${JSON.stringify(wish)}`, { shape, revision }, (signal) =>
-    ask(wish, signal),
+  const found = useNewestAnswer(`${compare} ${JSON.stringify(request)}`, { shape, revision }, (signal) =>
+    ask(request, signal),
   )
   const { data } = found
   const unitOf = (name: string) => known.metrics.find(({ metric }) => metric === name)?.unit ?? undefined
@@ -79,21 +79,21 @@ export default function Explore() {
       })),
     [data, shape, known.metrics.length],
   )
-  const markers = useMarkers({ devices, group, isWanted: marksValue.value === 'on' }, asked.whole)
+  const markers = useMarkers({ devices, group, isWanted: marksValue.value === 'on' }, chartQuery.whole)
   const linesMax = LIMITS.chartSeriesMax / (compare === '' ? 1 : 2)
   const named = new Set(data?.lines.flatMap(({ name, shiftMs }) => (shiftMs === undefined ? name : [])))
   const drawn = Math.min(named.size, linesMax)
   const [first = ''] = names
   return (
     <Page title={t('telemetry')}>
-      <div class="stack" ref={asked.place}>
+      <div class="stack" ref={chartQuery.place}>
         <RangeBar />
         <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
-        <ChartOptions interval={asked.interval}>
+        <ChartOptions interval={chartQuery.interval}>
           <TextValue
             label={t('devices')}
             value={devices.join(',')}
-            onValue={(typed) => devicesValue.set(listed(typed), { replace: false })}
+            onValue={(typed) => devicesValue.set(splitList(typed), { replace: false })}
           />
           <TextValue
             label={t('group')}
@@ -141,8 +141,8 @@ export default function Explore() {
           </Empty>
         ) : (
           <ChartList
-            asked={asked}
-            given={data?.interval}
+            chartQuery={chartQuery}
+            usedInterval={data?.interval}
             charts={charts}
             error={found.error}
             isLoading={found.isLoading}

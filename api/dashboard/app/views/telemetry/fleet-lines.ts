@@ -12,7 +12,7 @@ const t = words({
   before: ['{name}, before', '{name}, davor'],
 })
 
-export interface FleetWish {
+export interface FleetRequest {
   readonly metrics: readonly string[]
   /** Named devices; without any, those of the group. */
   readonly devices: readonly string[]
@@ -42,10 +42,10 @@ export interface FleetLines {
 }
 
 /** Each line is followed by that of the period before, of the same length. */
-export async function linesWithBefore(wish: FleetWish, signal: AbortSignal): Promise<FleetLines> {
-  const shiftMs = wish.toMs - wish.fromMs
-  const earlier = { ...wish, fromMs: wish.fromMs - shiftMs, toMs: wish.fromMs }
-  const [found, before] = await Promise.all([fleetLines(wish, signal), fleetLines(earlier, signal)])
+export async function linesWithBefore(request: FleetRequest, signal: AbortSignal): Promise<FleetLines> {
+  const shiftMs = request.toMs - request.fromMs
+  const earlier = { ...request, fromMs: request.fromMs - shiftMs, toMs: request.fromMs }
+  const [found, before] = await Promise.all([fleetLines(request, signal), fleetLines(earlier, signal)])
   const lines = found.lines.flatMap((line) => [
     line,
     ...before.lines
@@ -55,16 +55,16 @@ export async function linesWithBefore(wish: FleetWish, signal: AbortSignal): Pro
   return { ...found, lines }
 }
 
-export const fleetLines = (wish: FleetWish, signal: AbortSignal): Promise<FleetLines> =>
-  withFittingInterval(wish.interval, (interval) => ask(wish, interval, signal))
+export const fleetLines = (request: FleetRequest, signal: AbortSignal): Promise<FleetLines> =>
+  withFittingInterval(request.interval, (interval) => ask(request, interval, signal))
 
-async function ask(wish: FleetWish, interval: Interval, signal: AbortSignal): Promise<FleetLines> {
-  const { metrics, devices, group, by, shown } = wish
+async function ask(request: FleetRequest, interval: Interval, signal: AbortSignal): Promise<FleetLines> {
+  const { metrics, devices, group, by, shown } = request
   if (metrics.length === 0) return { lines: [], interval, total: 0 }
   const range = {
     metric: [...metrics],
-    from: new Date(wish.fromMs).toISOString(),
-    to: new Date(wish.toMs).toISOString(),
+    from: new Date(request.fromMs).toISOString(),
+    to: new Date(request.toMs).toISOString(),
     interval,
     agg: [[...new Set([shown, 'min', 'max'])].join(',')],
   }

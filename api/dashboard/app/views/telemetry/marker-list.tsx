@@ -10,8 +10,8 @@ import { MARKS_MAX } from './use-markers.ts'
 
 const t = words({
   title: [
-    { one: '{n} event in this range', other: '{n} events in this range' },
-    { one: '{n} Ereignis in diesem Zeitraum', other: '{n} Ereignisse in diesem Zeitraum' },
+    '{n} event in this range | {n} events in this range',
+    '{n} Ereignis in diesem Zeitraum | {n} Ereignisse in diesem Zeitraum',
   ],
   most: [
     'Showing the newest {n}; choose a shorter range to see others.',

@@ -3,7 +3,7 @@ import type { Interval } from '../../../../../schemas/vocabulary.ts'
 import { aroundSpan, intervalFor, type Span } from '../../address/time-range.ts'
 import { Chart } from '../../charts/chart.tsx'
 import type { Columns } from '../../charts/columns.ts'
-import { useKept } from '../../data/kept.ts'
+import { useNewestAnswer } from '../../data/newest-answer.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { timeRange } from '../../parts/range-bar.tsx'
 import { now } from '../../words/time.ts'
@@ -26,11 +26,11 @@ export function OverviewStrip({ source, span }: { readonly source: StripSource; 
   const around = aroundSpan(span, now.peek())
   const interval = intervalFor(around, BUCKETS_ACROSS / 2)
   const whole = wholeBuckets(around, interval)
-  const wish = { ...whole, interval }
-  const found = useKept(
-    `${source.key} ${JSON.stringify(wish)}`,
+  const request = { ...whole, interval }
+  const found = useNewestAnswer(
+    `${source.key} ${JSON.stringify(request)}`,
     { shape: source.key, revision: 0 },
-    (signal) => source.load(wish, signal),
+    (signal) => source.load(request, signal),
   )
   if (found.error !== undefined) return <ProblemCard error={found.error} />
   if (found.data === undefined) return null

@@ -25,7 +25,7 @@ export interface ChartQuery {
 }
 
 /** The range and the interval that the address asks for. */
-export function useAsked(): ChartQuery {
+export function useChartQuery(): ChartQuery {
   const place = useRef<HTMLDivElement>(null)
   const width = useWidth(place)
   const span = useSpan()

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Span } from '../../address/time-range.ts'
 import type { Marker } from '../../charts/marker.ts'
 import { fleet } from '../../data/client.ts'
-import { useKept } from '../../data/kept.ts'
+import { useNewestAnswer } from '../../data/newest-answer.ts'
 import { useWatch } from '../../live/live.ts'
 import { entryText, type TimelineEntry } from '../../parts/entry-text.ts'
 
@@ -12,7 +12,7 @@ export const MARKS_MAX = 100
 const STEP_MS = 60_000
 const NONE: readonly Marker[] = []
 
-export interface MarkersWish {
+export interface MarkersRequest {
   readonly devices: readonly string[]
   /** Counts where no device is named. */
   readonly group?: string
@@ -25,7 +25,7 @@ interface MarkedEntry {
 }
 
 /** None of the whole fleet: they would cover the charts. */
-export function useMarkers({ devices, group = '', isWanted }: MarkersWish, span: Span): readonly Marker[] {
+export function useMarkers({ devices, group = '', isWanted }: MarkersRequest, span: Span): readonly Marker[] {
   const [revision, setRevision] = useState(0)
   const [only] = devices
   const isOne = devices.length === 1 && isWanted
@@ -41,7 +41,7 @@ export function useMarkers({ devices, group = '', isWanted }: MarkersWish, span:
     limit: MARKS_MAX,
   }
   const shape = JSON.stringify([devices, group, isWanted])
-  const found = useKept(`${shape} ${range.from} ${range.to}`, { shape, revision }, async (signal) => {
+  const found = useNewestAnswer(`${shape} ${range.from} ${range.to}`, { shape, revision }, async (signal) => {
     if (!isWanted || (devices.length === 0 && group === '')) return []
     if (devices.length > 0) {
       const answers = await Promise.all(

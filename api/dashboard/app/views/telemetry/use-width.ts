@@ -4,7 +4,6 @@ import { useEffect, useState } from 'preact/hooks'
 /** Widths are rounded, so that a scroll bar that comes and goes asks for nothing new. */
 const STEP_PX = 100
 
-/** How wide a place is. */
 export function useWidth(place: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(innerWidth)
   useEffect(() => {

@@ -93,7 +93,6 @@ function answer(
     .findLast(({ body }) => body?.['request_id'] === id && words.includes(body?.['status']))
 }
 
-/** Sends the command and waits for its final answer. */
 async function finalAnswer(bench: Bench, order: JsonObject): Promise<PublishedMessage> {
   await bench.ready()
   const since = bench.broker.messages

@@ -136,7 +136,6 @@ async function noticesSilence(bench: Bench): Promise<void> {
   await bench.ready()
 }
 
-/** Waits for the first status message of the session. */
 async function untilOnline(bench: Bench): Promise<{ readonly sessionId: unknown }> {
   const connection = await bench.ready()
   const topic = bench.broker.topic('status')

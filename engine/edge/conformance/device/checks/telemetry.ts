@@ -1,5 +1,5 @@
 // TEL and LOG: the telemetry and the log lines of a device.
-import { isObject } from '../../../../../schemas/json.ts'
+import { isObject, parseJson } from '../../../../../schemas/json.ts'
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
@@ -100,7 +100,7 @@ function expectReadable(bench: Bench, message: PublishedMessage): void {
 
 function expectPlausible(message: PublishedMessage): void {
   const text = message.payload.toString('utf8')
-  if (text.search(NOT_FINITE) >= 0 && !isJson(text))
+  if (text.search(NOT_FINITE) >= 0 && parseJson(text) === undefined)
     throw new UnmetCheck(
       'it sends NaN or infinity; it should leave out values that were not measured',
       toEvidence(message),
@@ -227,21 +227,8 @@ function isLine(value: unknown): boolean {
   return typeof level === 'string' && known.includes(level.toLowerCase())
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Parses a payload. Returns undefined if it is not JSON. NaN and infinities become null here, because TEL-02 reports
  *  them. */
 function parse({ payload }: PublishedMessage): unknown {
-  try {
-    return JSON.parse(payload.toString('utf8').replace(NOT_FINITE, 'null'))
-  } catch {
-    return undefined
-  }
+  return parseJson(payload.toString('utf8').replace(NOT_FINITE, 'null'))
 }

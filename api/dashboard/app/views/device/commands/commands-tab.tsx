@@ -7,8 +7,8 @@ import { newIdempotencyKey, useWrite } from '../../../data/writes.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
-import { commandInAddress, parametersInAddress, wishInAddress } from '../../../parts/command-address.ts'
-import { CommandForm, type CommandWish } from '../../../parts/command-form.tsx'
+import { commandInAddress, draftInAddress, parametersInAddress } from '../../../parts/command-address.ts'
+import { type CommandDraft, CommandForm } from '../../../parts/command-form.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { Pager, pageValue } from '../../../parts/pager.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
@@ -45,7 +45,7 @@ export default function CommandsTab({ device }: TabProps) {
     query: { page: pageValue.value, per_page: 20 },
   })
   useLiveAnswers({ channel: 'commands', filter: { device_id: deviceId } }, ['listCommands'])
-  const [again, setAgain] = useState<{ readonly wish: CommandWish; readonly count: number } | undefined>()
+  const [again, setAgain] = useState<{ readonly draft: CommandDraft; readonly count: number } | undefined>()
   const form = useRef<HTMLElement>(null)
   if (!may('sendCommand')) return <Empty title={t('forbidden')} hint={t('ask')} />
   return (
@@ -63,7 +63,7 @@ export default function CommandsTab({ device }: TabProps) {
               key={`${commandInAddress.value} ${parametersInAddress.value} ${again?.count ?? 0}`}
               deviceId={deviceId}
               commands={data.find(({ name }) => name === device.type)?.commands ?? null}
-              initial={again?.wish ?? wishInAddress()}
+              initial={again?.draft ?? draftInAddress()}
               disabledBecause={device.status === 'decommissioned' ? t('gone') : undefined}
             />
           )}
@@ -84,7 +84,7 @@ export default function CommandsTab({ device }: TabProps) {
                     onAgain={() => {
                       const { command: name, data, timeout_sec, priority } = command
                       setAgain({
-                        wish: { command: name, data, timeout_sec, priority },
+                        draft: { command: name, data, timeout_sec, priority },
                         count: (again?.count ?? 0) + 1,
                       })
                       form.current?.scrollIntoView({ block: 'start' })
@@ -104,15 +104,15 @@ export default function CommandsTab({ device }: TabProps) {
 interface ComposerProps {
   readonly deviceId: string
   readonly commands: Parameters<typeof CommandForm>[0]['commands']
-  readonly initial: Partial<CommandWish> | undefined
+  readonly initial: Partial<CommandDraft> | undefined
   readonly disabledBecause: string | undefined
 }
 
 function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProps) {
-  // The key stays with a wish until it was sent, so that trying again cannot send it twice.
+  // The key stays with a draft until it was sent, so that trying again cannot send it twice.
   const key = useRef(newIdempotencyKey())
-  const write = useWrite(async (wish: CommandWish) => {
-    await fleet.sendCommand({ device_id: deviceId, body: wish, idempotencyKey: key.current })
+  const write = useWrite(async (draft: CommandDraft) => {
+    await fleet.sendCommand({ device_id: deviceId, body: draft, idempotencyKey: key.current })
     key.current = newIdempotencyKey()
     refreshAnswers('listCommands')
   })
@@ -130,7 +130,7 @@ function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProp
         onChange={() => {
           key.current = newIdempotencyKey()
         }}
-        onSend={(wish) => void write.run(wish)}
+        onSend={(draft) => void write.run(draft)}
       />
       {error instanceof ConnectionError && <p role="status">{t('unknown')}</p>}
       <ProblemCard error={error} />

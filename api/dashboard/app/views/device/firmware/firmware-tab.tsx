@@ -32,7 +32,7 @@ const t = words({
   roll: ['Roll back…', 'Zurückrollen…'],
   rollTitle: ['Roll back {id}', '{id} zurückrollen'],
   rollDo: ['Roll back to {version}', 'Auf {version} zurückrollen'],
-  rollSays: [
+  rollText: [
     'The device is told to install {version} again and restarts. It now runs {current}.',
     'Das Gerät soll {version} wieder installieren und startet neu. Jetzt läuft {current}.',
   ],
@@ -75,7 +75,7 @@ export default function FirmwareTab({ device }: TabProps) {
             }}
           >
             <p>
-              {t('rollSays', { version: plainText(to ?? ''), current: plainText(firmware.version ?? '–') })}
+              {t('rollText', { version: plainText(to ?? ''), current: plainText(firmware.version ?? '–') })}
             </p>
           </ConfirmButton>
         </div>

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { LOG_LEVELS } from '../../../../../../schemas/vocabulary.ts'
 import { text, words as wordsOf } from '../../../address/codecs.ts'
-import { given } from '../../../address/given.ts'
+import { omitEmpty } from '../../../address/omit-empty.ts'
 import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -34,10 +34,7 @@ import { LogJump, logUntil } from './log-jump.tsx'
 
 const t = words({
   tail: ['Log lines', 'Log-Zeilen'],
-  news: [
-    { one: '{n} new line', other: '{n} new lines' },
-    { one: '{n} neue Zeile', other: '{n} neue Zeilen' },
-  ],
+  news: ['{n} new line | {n} new lines', '{n} neue Zeile | {n} neue Zeilen'],
   earlier: ['Load earlier lines', 'Frühere Zeilen laden'],
   none: [
     'This device has not logged anything in the last two weeks',
@@ -81,7 +78,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       device_id: deviceId,
       query: {
         limit: PAGE,
-        ...given({ to: until, cursor: from }),
+        ...omitEmpty({ to: until, cursor: from }),
       },
     })
     const older = page.data.map(toLine).reverse()

@@ -23,7 +23,7 @@ const t = words({
   hide: ['Hide', 'Ausblenden'],
   revoke: ['Revoke all tokens…', 'Alle Tokens sperren…'],
   revokeDo: ['Revoke all tokens of {id}', 'Alle Tokens von {id} sperren'],
-  revokeSays: [
+  revokeText: [
     'All tokens of the device become invalid and it is disconnected within two seconds. It needs a new token to reconnect.',
     'Jedes Token des Geräts wird ungültig und seine Verbindung endet binnen zwei Sekunden. Es braucht ein neues, um zurückzukehren.',
   ],
@@ -75,7 +75,7 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
             toast({ text: t('revoked', { id: deviceId }) })
           }}
         >
-          <p>{t('revokeSays')}</p>
+          <p>{t('revokeText')}</p>
         </ConfirmButton>
       </div>
     </section>

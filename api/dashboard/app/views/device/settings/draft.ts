@@ -2,7 +2,7 @@
 
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
 import type { JsonObject } from '../../../../../../schemas/json.ts'
-import { listed } from '../../../address/listed.ts'
+import { splitList } from '../../../address/split-list.ts'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 
 export interface Draft {
@@ -37,7 +37,7 @@ export function editsOf(base: DeviceFields, draft: Draft, metadata: JsonObject):
     name: draft.name,
     description: draft.description === '' ? null : draft.description,
     group: draft.group.trim() === '' ? null : draft.group.trim(),
-    tags: draft.tags === before.tags ? base.tags : listed(draft.tags),
+    tags: draft.tags === before.tags ? base.tags : splitList(draft.tags),
   })
   const changed = draft.metadata === before.metadata ? [] : difference(base.metadata as JsonObject, metadata)
   return [

@@ -5,7 +5,7 @@ import { Button } from '../../../parts/button.tsx'
 import { DataTable } from '../../../parts/data-table.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { leavesOf, type Path, pathKey } from '../../../shadow-merge/leaves.ts'
-import { applied, type Edit, patchOf, wishFor } from '../../../shadow-merge/merge.ts'
+import { applied, type Edit, editTo, patchOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from '../shadow/add-leaf.tsx'
 import { LeafEditor } from '../shadow/leaf-editor.tsx'
@@ -45,7 +45,7 @@ export function MetadataTable({ metadata, onMetadata }: MetadataTableProps) {
                   <LeafEditor
                     label={t('valueOf', { name: nameOf(path) })}
                     value={value}
-                    onValue={edit && ((next) => edit(wishFor(path, next)))}
+                    onValue={edit && ((next) => edit(editTo(path, next)))}
                   />
                   {edit !== undefined && (
                     <Button

@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks'
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
-import { isObject, type Json, type JsonObject } from '../../../../../../schemas/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../../../../schemas/json.ts'
 import { flag } from '../../../address/codecs.ts'
 import { may } from '../../../data/access.ts'
 import { refreshAnswers } from '../../../data/answers.ts'
@@ -13,7 +13,7 @@ import { queryValue } from '../../../navigation/navigation.ts'
 import { Button } from '../../../parts/button.tsx'
 import { CheckField } from '../../../parts/check-field.tsx'
 import { Field } from '../../../parts/field.tsx'
-import { JsonField, parsed } from '../../../parts/json-field.tsx'
+import { JsonField } from '../../../parts/json-field.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { submits } from '../../../parts/submits.ts'
 import { toast } from '../../../parts/toasts.tsx'
@@ -53,7 +53,7 @@ export default function SettingsTab({ device }: TabProps) {
   const [theirs, setTheirs] = useState<DeviceBody | undefined>(undefined)
   const isGone = device.status === 'decommissioned'
   const disabledBecause = isGone ? t('gone') : may('editDevice') ? undefined : t('readOnly')
-  const metadata = parsed(draft.metadata)?.value as Json | undefined
+  const metadata = parseJson(draft.metadata)
   const isRight = isObject(metadata)
   const edits = editsOf(base, draft, isRight ? metadata : (base.metadata as JsonObject))
   const start = (from: DeviceBody) => {

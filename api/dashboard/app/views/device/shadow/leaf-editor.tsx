@@ -1,7 +1,7 @@
 // The field of a value: a box for true and false, a number for a number, JSON for everything that is no plain text.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { Json } from '../../../../../../schemas/json.ts'
+import { type Json, parseJson } from '../../../../../../schemas/json.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import { words } from '../../../words/words.ts'
 
@@ -73,11 +73,5 @@ const textOf = (value: Json | undefined): string =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
 export function typedValue(text: string, before: Json | undefined): Json | undefined {
-  if (typeof before === 'string') return text
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    // The field says that it is no JSON.
-    return undefined
-  }
+  return typeof before === 'string' ? text : parseJson(text)
 }

@@ -4,7 +4,7 @@ import { actorText } from '../../../parts/actor-text.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import type { Change } from '../../../shadow-merge/authors.ts'
 import { type Path, pathKey } from '../../../shadow-merge/leaves.ts'
-import { type Merge, wishOf } from '../../../shadow-merge/merge.ts'
+import { type Merge, valueAfter } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 
@@ -89,7 +89,7 @@ export function MergeTable({ merge, authorOf, choices, onChoice }: MergeTablePro
                 <code>{plainText(edit.path.join('.'))}</code>
               </td>
               <td colSpan={3} data-label={t('choice')}>
-                <JsonText value={wishOf(edit)} />
+                <JsonText value={valueAfter(edit)} />
               </td>
               <td class="muted">
                 {t(why)} {why !== 'taken' && <Author of={authorOf(edit.path)} />}

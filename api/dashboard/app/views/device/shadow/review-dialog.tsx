@@ -14,7 +14,7 @@ import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
 import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
 import { pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import { applied, type Edit, patchOf, resolved, threeWay, wishOf } from '../../../shadow-merge/merge.ts'
+import { applied, type Edit, patchOf, resolved, threeWay, valueAfter } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { Base } from './base.ts'
 import { JsonText } from './json-text.tsx'
@@ -115,7 +115,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
           columns={[
             { name: t('leaf'), cell: ({ path }) => <code>{plainText(path.join('.'))}</code> },
             { name: t('now'), cell: ({ path }) => <JsonText value={valueAt(base.desired, path)} /> },
-            { name: t('after'), cell: (edit) => <JsonText value={wishOf(edit)} /> },
+            { name: t('after'), cell: (edit) => <JsonText value={valueAfter(edit)} /> },
           ]}
         />
       ) : (

@@ -10,7 +10,7 @@ import { Empty } from '../../../parts/empty.tsx'
 import { pageValue } from '../../../parts/pager.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import { type Edit, editsOf, wishOf } from '../../../shadow-merge/merge.ts'
+import { type Edit, editsOf, valueAfter } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 
@@ -77,7 +77,7 @@ interface TakeBackProps {
 }
 
 function TakeBack({ version, previous, desired, onEdits }: TakeBackProps) {
-  const open = editsOf(previous).filter((edit) => !isSame(valueAt(desired, edit.path), wishOf(edit)))
+  const open = editsOf(previous).filter((edit) => !isSame(valueAt(desired, edit.path), valueAfter(edit)))
   return (
     <Button
       kind="quiet"
@@ -102,7 +102,7 @@ function Change({ patch, previous }: { readonly patch: JsonObject; readonly prev
         return (
           <li key={pathKey(edit.path)}>
             <code>{plainText(edit.path.join('.'))}</code>{' '}
-            <JsonText value={before === null ? undefined : before} /> → <JsonText value={wishOf(edit)} />
+            <JsonText value={before === null ? undefined : before} /> → <JsonText value={valueAfter(edit)} />
           </li>
         )
       })}

@@ -1,9 +1,9 @@
 // Each side as JSON. Changes of the desired one become edits like any others.
 
 import { useState } from 'preact/hooks'
-import { isObject, type Json, type JsonObject } from '../../../../../../schemas/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../../../../schemas/json.ts'
 import { Button } from '../../../parts/button.tsx'
-import { JsonField, parsed } from '../../../parts/json-field.tsx'
+import { JsonField } from '../../../parts/json-field.tsx'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { ShadowDocument } from './shadow-table.tsx'
@@ -23,7 +23,7 @@ export interface ShadowJsonProps {
 
 export function ShadowJson({ document, onEdits }: ShadowJsonProps) {
   const [text, setText] = useState(() => JSON.stringify(document.desired, null, 2))
-  const value = parsed(text)?.value as Json | undefined
+  const value = parseJson(text)
   const edits = isObject(value) ? difference(document.desired as JsonObject, value) : undefined
   return (
     <div class="shadow-sides">

@@ -32,20 +32,11 @@ const t = words({
   version: ['Version {n}', 'Version {n}'],
   synced: ['in sync', 'stimmt überein'],
   waiting: ['waits for the device', 'wartet auf das Gerät'],
-  review: [
-    { one: 'Review {n} change', other: 'Review {n} changes' },
-    { one: '{n} Änderung prüfen', other: '{n} Änderungen prüfen' },
-  ],
+  review: ['Review {n} change | Review {n} changes', '{n} Änderung prüfen | {n} Änderungen prüfen'],
   drop: ['Drop them', 'Verwerfen'],
   arrived: [
-    {
-      one: 'Version {version} arrived: {n} leaf changed, {mine}.',
-      other: 'Version {version} arrived: {n} leaves changed, {mine}.',
-    },
-    {
-      one: 'Version {version} ist da: {n} Blatt geändert, {mine}.',
-      other: 'Version {version} ist da: {n} Blätter geändert, {mine}.',
-    },
+    'Version {version} arrived: {n} leaf changed, {mine}. | Version {version} arrived: {n} leaves changed, {mine}.',
+    'Version {version} ist da: {n} Blatt geändert, {mine}. | Version {version} ist da: {n} Blätter geändert, {mine}.',
   ],
   noneOfYours: ['none of yours', 'keines von Ihren'],
   someOfYours: ['{n} of yours', 'davon {n} von Ihren'],

@@ -12,7 +12,7 @@ import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
 import { type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import { type Edit, wishFor } from '../../../shadow-merge/merge.ts'
+import { type Edit, editTo } from '../../../shadow-merge/merge.ts'
 import { type ShadowRow, shadowRows } from '../../../shadow-merge/rows.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from './add-leaf.tsx'
@@ -33,10 +33,7 @@ const t = words({
   removed: ['will be removed', 'wird entfernt'],
   changed: ['changed here', 'hier geändert'],
   by: ['by {who}', 'von {who}'],
-  group: [
-    { one: '{name}: {n} leaf', other: '{name}: {n} leaves' },
-    { one: '{name}: {n} Blatt', other: '{name}: {n} Blätter' },
-  ],
+  group: ['{name}: {n} leaf | {name}: {n} leaves', '{name}: {n} Blatt | {name}: {n} Blätter'],
   groupWaiting: ['{n} waiting', '{n} wartend'],
   none: ['There are no differences.', 'Es gibt keine Unterschiede.'],
 })
@@ -168,7 +165,7 @@ function Row({ row, edit, author, document, onEdit, onUndo }: RowProps) {
             <LeafEditor
               label={t('desiredOf', { name })}
               value={edit?.value ?? row.desired}
-              onValue={onEdit === undefined ? undefined : (value: Json) => onEdit(wishFor(row.path, value))}
+              onValue={onEdit === undefined ? undefined : (value: Json) => onEdit(editTo(row.path, value))}
             />
           )}
           {edit !== undefined && (

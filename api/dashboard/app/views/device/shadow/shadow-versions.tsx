@@ -11,7 +11,7 @@ import { Button } from '../../../parts/button.tsx'
 import { DataTable } from '../../../parts/data-table.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import { difference, type Edit, wishOf } from '../../../shadow-merge/merge.ts'
+import { difference, type Edit, valueAfter } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
 import { Side } from './shadow-json.tsx'
@@ -110,7 +110,7 @@ function Differences({ shown, beside, desired, onEdits }: DifferencesProps) {
   const rows = (['desired', 'reported'] as const).flatMap((side) =>
     difference(beside[side] as JsonObject, shown[side] as JsonObject).map((edit) => ({ side, edit })),
   )
-  const isAlready = (edit: Edit) => isSame(valueAt(desired, edit.path), wishOf(edit))
+  const isAlready = (edit: Edit) => isSame(valueAt(desired, edit.path), valueAfter(edit))
   if (rows.length === 0) return <p class="muted">{t('same')}</p>
   return (
     <DataTable
@@ -128,7 +128,7 @@ function Differences({ shown, beside, desired, onEdits }: DifferencesProps) {
           name: t('version', { n: shown.version }),
           cell: ({ side, edit }) => (
             <>
-              <JsonText value={wishOf(edit)} />{' '}
+              <JsonText value={valueAfter(edit)} />{' '}
               {side === 'desired' && onEdits !== undefined && !isAlready(edit) && (
                 <Button
                   kind="quiet"

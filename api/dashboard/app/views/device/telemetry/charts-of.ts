@@ -3,9 +3,9 @@ import type { Aggregate, Interval } from '../../../../../../schemas/vocabulary.t
 import { INTERVAL_SECONDS } from '../../../../../../schemas/vocabulary.ts'
 import { type Source, toColumns } from '../../../charts/columns.ts'
 import type { Threshold } from '../../../charts/marker.ts'
-import type { History, HistoryWish } from '../../../data/histories.ts'
+import type { History, HistoryRequest } from '../../../data/histories.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { DeviceType } from '../../../parts/command-wish.ts'
+import type { DeviceType } from '../../../parts/command-draft.ts'
 import { number, words } from '../../../words/words.ts'
 import type { ChartOf } from '../../telemetry/chart-list.tsx'
 import type { Metric } from '../../telemetry/metrics.ts'
@@ -29,7 +29,7 @@ export interface ChartsRequest {
   readonly compare: string
 }
 
-export function wishesOf({
+export function requestsOf({
   deviceId,
   metrics,
   fromMs,
@@ -37,7 +37,7 @@ export function wishesOf({
   interval,
   shown,
   compare,
-}: ChartsRequest): readonly HistoryWish[] {
+}: ChartsRequest): readonly HistoryRequest[] {
   const aggregates = [...new Set([shown, 'min', 'max'] as const)]
   const one = { deviceId, metrics: metrics.map(({ metric }) => metric), fromMs, toMs, interval, aggregates }
   if (compare === '') return [one]
@@ -70,15 +70,15 @@ export function chartsOf(
     const together = metrics.filter((metric) => keyOf(metric) === key)
     const sources = together.flatMap(({ metric }) =>
       histories.map((history): Source => {
-        const { wish, series } = history
-        const isFirst = wish.name === undefined
+        const { request, series } = history
+        const isFirst = request.name === undefined
         return {
-          name: nameOf(metric, wish, deviceId, histories.length > 1),
+          name: nameOf(metric, request, deviceId, histories.length > 1),
           buckets: series.get(metric) ?? [],
           shown,
           // Only the line of the mean has a meaningful band around it.
           hasBand: isFirst && shown === 'avg',
-          shiftMs: wish.name === 'previous' ? wish.toMs - wish.fromMs : 0,
+          shiftMs: request.name === 'previous' ? request.toMs - request.fromMs : 0,
         }
       }),
     )
@@ -92,7 +92,7 @@ export function chartsOf(
   })
 }
 
-function nameOf(metric: string, { name, deviceId }: HistoryWish, own: string, hasOthers: boolean): string {
+function nameOf(metric: string, { name, deviceId }: HistoryRequest, own: string, hasOthers: boolean): string {
   if (name === 'previous') return t('before', { name: metric })
   return hasOthers && (name !== undefined || deviceId !== own) ? `${metric} · ${deviceId}` : metric
 }

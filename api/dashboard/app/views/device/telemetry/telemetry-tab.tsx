@@ -18,10 +18,10 @@ import { ChartList } from '../../telemetry/chart-list.tsx'
 import { ChartOptions } from '../../telemetry/chart-options.tsx'
 import { MetricPicker } from '../../telemetry/metric-picker.tsx'
 import { chosenMetrics, type Metric } from '../../telemetry/metrics.ts'
-import { aggregateValue, marksValue, metricValue, useAsked } from '../../telemetry/telemetry-values.ts'
+import { aggregateValue, marksValue, metricValue, useChartQuery } from '../../telemetry/telemetry-values.ts'
 import { useMarkers } from '../../telemetry/use-markers.ts'
 import type { TabProps } from '../tabs.ts'
-import { chartsOf, wishesOf } from './charts-of.ts'
+import { chartsOf, requestsOf } from './charts-of.ts'
 import { Downloads } from './downloads.tsx'
 
 const t = words({
@@ -73,17 +73,17 @@ interface ChartsProps {
 }
 
 function Charts({ deviceId, type, metrics }: ChartsProps) {
-  const asked = useAsked()
+  const chartQuery = useChartQuery()
   const [revision, setRevision] = useState(0)
   const types = useAnswer('listDeviceTypes', {})
   const chosen = chosenMetrics(metricValue.value, metrics)
   const [shown, compare] = [aggregateValue.value, compareValue.value]
   const of = { deviceId, metrics: chosen, shown, compare }
-  const wishes = wishesOf({ ...of, ...asked.whole, interval: asked.interval })
+  const requests = requestsOf({ ...of, ...chartQuery.whole, interval: chartQuery.interval })
   const names = chosen.map(({ metric }) => metric)
-  const shape = JSON.stringify([deviceId, names, asked.interval, shown, compare])
-  const histories = useHistories(wishes, { shape, revision })
-  const markers = useMarkers({ devices: [deviceId], isWanted: marksValue.value === 'on' }, asked.whole)
+  const shape = JSON.stringify([deviceId, names, chartQuery.interval, shown, compare])
+  const histories = useHistories(requests, { shape, revision })
+  const markers = useMarkers({ devices: [deviceId], isWanted: marksValue.value === 'on' }, chartQuery.whole)
   useWatch(
     timeRange.value.kind === 'live' && chosen.length > 0
       ? { channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: 2000, snapshot: false }
@@ -92,7 +92,7 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
       if (!isPaused.peek()) setRevision((count) => count + 1)
     },
   )
-  const given = histories.data?.[0]?.interval
+  const usedInterval = histories.data?.[0]?.interval
   const known = types.data?.data.find(({ name }) => name === type)
   // Drawn anew when there is something new to draw, and not with each second that passes.
   const charts = useMemo(
@@ -101,16 +101,16 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
   )
   const first = chosen.slice(0, 1)
   return (
-    <div class="stack" ref={asked.place}>
+    <div class="stack" ref={chartQuery.place}>
       <MetricPicker metrics={metrics} value={metricValue} chosen={chosen} />
       <ChartOptions
-        interval={asked.interval}
+        interval={chartQuery.interval}
         tail={
           <Downloads
             deviceId={deviceId}
             metrics={names}
-            span={asked.whole}
-            interval={given ?? asked.interval}
+            span={chartQuery.whole}
+            interval={usedInterval ?? chartQuery.interval}
             shown={shown}
           />
         }
@@ -122,11 +122,11 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
       ) : (
         <>
           {charts?.every(({ columns }) => columns.times.length === 0) === true && (
-            <Older chosen={chosen} span={asked.span} />
+            <Older chosen={chosen} span={chartQuery.span} />
           )}
           <ChartList
-            asked={asked}
-            given={given}
+            chartQuery={chartQuery}
+            usedInterval={usedInterval}
             charts={charts}
             error={histories.error}
             isLoading={histories.isLoading}
@@ -135,8 +135,8 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
             strip={{
               key: JSON.stringify([deviceId, names[0], shown]),
               load: async ({ interval, ...range }, signal) => {
-                const wish = { ...of, ...range, metrics: first, compare: '', interval }
-                const answer = await historiesOf(wishesOf(wish), signal)
+                const request = { ...of, ...range, metrics: first, compare: '', interval }
+                const answer = await historiesOf(requestsOf(request), signal)
                 const [chart] = chartsOf(answer, first, { shown, type: undefined, deviceId })
                 return chart?.columns ?? { times: [], lines: [] }
               },

@@ -2,7 +2,6 @@ import { MARKER_GLYPHS } from '../../../charts/marker.ts'
 import { entryDetail, entryText, type TimelineEntry } from '../../../parts/entry-text.ts'
 import { exactInstant, instant } from '../../../words/time.ts'
 
-/** One line of the timeline. */
 export function Entry({ entry }: { readonly entry: TimelineEntry }) {
   const at = Date.parse(entry.timestamp)
   const detail = entryDetail(entry)

@@ -1,7 +1,7 @@
 // Everything that happened to the device, newest first: one stream, by kinds, back to what is kept.
 
 import { words as wordsOf } from '../../../address/codecs.ts'
-import { given } from '../../../address/given.ts'
+import { omitEmpty } from '../../../address/omit-empty.ts'
 import { MARKER_KINDS } from '../../../charts/marker.ts'
 import { may } from '../../../data/access.ts'
 import { fleet } from '../../../data/client.ts'
@@ -10,7 +10,7 @@ import { queryValue } from '../../../navigation/navigation.ts'
 import { ChoiceChips } from '../../../parts/choice-chips.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { FeedArea } from '../../../parts/feed-area.tsx'
-import { News } from '../../../parts/news.tsx'
+import { NewEntries } from '../../../parts/new-entries.tsx'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { Entry } from './entry.tsx'
@@ -37,7 +37,7 @@ export default function TimelineTab({ device }: TabProps) {
   const query = { limit: PAGE, ...(chosen.length > 0 ? { kind: chosen.join(',') } : {}) }
   const key = `${device_id} ${JSON.stringify(query)}`
   const feed = useFeed(key, (cursor) =>
-    fleet.listDeviceEvents({ device_id, query: { ...query, ...given({ cursor }) } }),
+    fleet.listDeviceEvents({ device_id, query: { ...query, ...omitEmpty({ cursor }) } }),
   )
   return (
     <div class="stack">
@@ -47,7 +47,11 @@ export default function TimelineTab({ device }: TabProps) {
           value={kinds}
           options={shown.map((kind) => [kind, t(kind)] as const)}
         />
-        <News watch={{ channel: 'events', filter: { device_id } }} feedKey={key} onReload={feed.reload} />
+        <NewEntries
+          watch={{ channel: 'events', filter: { device_id } }}
+          feedKey={key}
+          onReload={feed.reload}
+        />
       </div>
       {!may('sendCommand') && <p class="hint">{t('hidden')}</p>}
       <FeedArea feed={feed} empty={<Empty title={t('none')} />}>

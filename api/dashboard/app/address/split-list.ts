@@ -1,5 +1,5 @@
 /** The words of a text, which are separated by commas. */
-export const listed = (text: string): string[] =>
+export const splitList = (text: string): string[] =>
   text
     .split(',')
     .map((word) => word.trim())

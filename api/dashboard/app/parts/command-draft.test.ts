@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type CommandParameter, orderedParameters, toData, toTexts } from './command-wish.ts'
+import { type CommandParameter, orderedParameters, toData, toTexts } from './command-draft.ts'
 
 const parameter = (name: string, type: CommandParameter['type'], required = false): CommandParameter => ({
   name,

@@ -2,7 +2,7 @@
 // judges them, so what cannot be a value of its type is all that is refused here.
 
 import type { Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
-import { isObject, type Json } from '../../../../schemas/json.ts'
+import { isObject, type Json, parseJson } from '../../../../schemas/json.ts'
 
 type TypesReply = ReplyOf<Operations['listDeviceTypes']>
 export type DeviceType = TypesReply['data'][number]
@@ -72,13 +72,8 @@ function toValue(type: CommandParameter['type'], text: string): Value {
 }
 
 function toStructure(type: 'array' | 'object', text: string): Value {
-  let value: Json
-  try {
-    // What JSON gives is JSON.
-    value = JSON.parse(text) as Json
-  } catch {
-    return { wrong: 'no-json' }
-  }
+  const value = parseJson(text)
+  if (value === undefined) return { wrong: 'no-json' }
   if (type === 'array' && !Array.isArray(value)) return { wrong: 'no-list' }
   return type === 'object' && !isObject(value) ? { wrong: 'no-object' } : { value }
 }

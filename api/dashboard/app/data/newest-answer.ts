@@ -2,13 +2,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { NewestRequests } from './newest-requests.ts'
 
-export interface KeptAnswer<Data> {
+export interface NewestAnswer<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   readonly isLoading: boolean
 }
 
-export interface KeepOptions {
+export interface NewestAnswerOptions {
   /** Another shape is about something else: the earlier data goes. */
   readonly shape: string
   /** Another number asks again. */
@@ -18,12 +18,12 @@ export interface KeepOptions {
 const NOTHING = { data: undefined, error: undefined, isLoading: false } as const
 
 /** `key` says all that `load` depends on. */
-export function useKept<Data>(
+export function useNewestAnswer<Data>(
   key: string,
-  { shape, revision }: KeepOptions,
+  { shape, revision }: NewestAnswerOptions,
   load: (signal: AbortSignal) => Promise<Data>,
-): KeptAnswer<Data> {
-  const [state, setState] = useState<KeptAnswer<Data> & { readonly shape: string }>({ ...NOTHING, shape })
+): NewestAnswer<Data> {
+  const [state, setState] = useState<NewestAnswer<Data> & { readonly shape: string }>({ ...NOTHING, shape })
   const [requests] = useState(() => new NewestRequests())
   useEffect(() => {
     const mine = requests.begin(shape)

@@ -1,7 +1,7 @@
 type FilledFields<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], '' | undefined> }
 
 /** Only the fields that have something in them: an empty text of a form or a filter asks for nothing. */
-export function given<Fields extends Readonly<Record<string, string | number | undefined>>>(
+export function omitEmpty<Fields extends Readonly<Record<string, string | number | undefined>>>(
   fields: Fields,
 ): FilledFields<Fields> {
   const found = Object.entries(fields).filter(([, text]) => text !== undefined && text !== '')

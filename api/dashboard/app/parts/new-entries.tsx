@@ -6,21 +6,18 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
 const t = words({
-  news: [
-    { one: '{n} new entry', other: '{n} new entries' },
-    { one: '{n} neuer Eintrag', other: '{n} neue Einträge' },
-  ],
+  count: ['{n} new entry | {n} new entries', '{n} neuer Eintrag | {n} neue Einträge'],
   unknown: ['There may be new entries', 'Es kann neue Einträge geben'],
 })
 
-interface NewsProps {
+interface NewEntriesProps {
   readonly watch: Watch
   /** Another feed counts from zero. */
   readonly feedKey: string
   readonly onReload: () => void
 }
 
-export function News({ watch, feedKey, onReload }: NewsProps) {
+export function NewEntries({ watch, feedKey, onReload }: NewEntriesProps) {
   const [count, setCount] = useState(0)
   const [isUnknown, setUnknown] = useState(false)
   const reset = () => {
@@ -41,7 +38,7 @@ export function News({ watch, feedKey, onReload }: NewsProps) {
         onReload()
       }}
     >
-      {isUnknown ? t('unknown') : count > 0 ? t('news', { n: count }) : t('refresh')}
+      {isUnknown ? t('unknown') : count > 0 ? t('count', { n: count }) : t('refresh')}
     </Button>
   )
 }
