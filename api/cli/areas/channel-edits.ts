@@ -41,9 +41,7 @@ export function editChannel(parent: Command, cli: Cli): void {
     .option('--default', 'use the channel for rules that name no channels')
     .option('--no-default', 'use the channel only for rules that name it')
     .option('--group <group>', 'send only alerts of devices in this group and below it')
-    .option('--all-groups', 'send alerts of devices of all groups')
     .option('--disable', 'tell it nothing')
-    .option('--enable', 'use the channel again, also after its address was gone')
     .option('--address <url>', 'new address of a chat, which is a secret, or of a webhook')
     .option('--template <file>', 'file with the body of a webhook as JSON, with placeholders')
     .option('--to <to...>', 'new addresses of mail')
@@ -53,9 +51,14 @@ export function editChannel(parent: Command, cli: Cli): void {
       '\nExamples:\n  fleet channels edit ch_… --severity critical --no-default\n' +
         '  fleet channels show ch_… --json > channel.json\n  fleet channels edit ch_… channel.json\n',
     )
-  command.addOption(
+  for (const option of [
+    command.createOption('--all-groups', 'send alerts of devices of all groups').conflicts('group'),
+    command
+      .createOption('--enable', 'use the channel again, also after its address was gone')
+      .conflicts('disable'),
     command.createOption('--severity <severities...>', 'tell only of these').choices(ALERT_SEVERITIES),
-  )
+  ])
+    command.addOption(option)
   command.action(async (channel_id: string, file: string | undefined, options: EditOptions) => {
     const named = { ...(file === undefined ? {} : readJsonFile<EditChannelBody>(file)), ...changes(options) }
     const { address } = options
@@ -70,10 +73,6 @@ export function editChannel(parent: Command, cli: Cli): void {
 
 function changes(options: EditOptions): EditChannelBody {
   const { name, severity, group, allGroups, enable, disable, template, to, fallback } = options
-  if (enable === true && disable === true)
-    throw new Failure(EXIT.usage, 'pass --enable or --disable, not both')
-  if (allGroups === true && group !== undefined)
-    throw new Failure(EXIT.usage, 'pass --group or --all-groups, not both')
   return definedFields({
     ...{ name, severity, default: options.default, to },
     group: allGroups === true ? null : group,

@@ -140,11 +140,14 @@ function edit(usersCommand: Command, cli: Cli): void {
     .option('--email <email>', 'e-mail address, used to log in')
     .option('--name <name>', 'display name')
     .option('--groups <groups...>', 'restrict the user to these group subtrees')
-    .option('--all-groups', 'remove the restriction to groups')
     .option('--disable', 'block logins')
-    .option('--enable', 'allow logins again')
     .option(...PASSWORD_STDIN)
-  command.addOption(command.createOption('--role <role>', 'role of the user').choices(ROLES))
+  for (const option of [
+    command.createOption('--all-groups', 'remove the restriction to groups').conflicts('groups'),
+    command.createOption('--enable', 'allow logins again').conflicts('disable'),
+    command.createOption('--role <role>', 'role of the user').choices(ROLES),
+  ])
+    command.addOption(option)
   command.action(async (user: string, options: EditOptions) => {
     const { email, name, role, groups, allGroups, enable, disable, passwordStdin } = options
     const body = {

@@ -12,6 +12,7 @@ import type { FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { retryUntilDone } from '../retry-until-done.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { DEPLOYMENTS, readDeployment, readDeployments } from './deployment-documents.ts'
 import { DeploymentEvents } from './deployment-events.ts'
 
@@ -48,6 +49,8 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
   /** When each job's download was last refused. */
   readonly #refused = new Map<string, number>()
   readonly #events: DeploymentEvents
+  /** One after the other, because a list that is read takes longer than what is written meanwhile, and lacks it. */
+  readonly #reads = new SerialQueue()
   #isClosed = false
 
   constructor(ports: DeploymentCachePorts) {
@@ -62,12 +65,13 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     const { documents, feed } = this.#ports
     const stops = [
       documents.onWritten((collection, id) => {
-        if (collection === undefined) void this.#load()
-        else if (collection === DEPLOYMENTS && id !== undefined) void this.#loadOne(DeploymentId(id))
+        if (collection === undefined) void this.#reads.run(() => this.#load())
+        else if (collection === DEPLOYMENTS && id !== undefined)
+          void this.#reads.run(() => this.#loadOne(DeploymentId(id)))
       }),
       feed.listen((events) => this.#onFeedEvents(events)),
     ]
-    void this.#load()
+    void this.#reads.run(() => this.#load())
     return () => {
       this.#isClosed = true
       for (const stop of stops) stop()

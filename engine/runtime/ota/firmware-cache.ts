@@ -4,6 +4,7 @@ import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import type { Documents } from '../../ports/documents.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { retryUntilDone } from '../retry-until-done.ts'
+import { SerialQueue } from '../serial-queue.ts'
 import { FIRMWARE, readFirmware } from './firmware-documents.ts'
 
 interface FirmwareCachePorts {
@@ -16,8 +17,8 @@ export class FirmwareCache {
   readonly #ports: FirmwareCachePorts
   readonly #records = new Map<FirmwareId, FirmwareRecord>()
   #loaded: Promise<void> | undefined
-  /** Numbers the reads of the store, so that a slow one does not undo what a later one saw. */
-  #loads = 0
+  /** One after the other, because a list that is read takes longer than what is written meanwhile, and lacks it. */
+  readonly #reads = new SerialQueue()
   #isClosed = false
 
   constructor(ports: FirmwareCachePorts) {
@@ -27,10 +28,11 @@ export class FirmwareCache {
   /** Returns a function that stops it. */
   open(): () => void {
     const stop = this.#ports.documents.onWritten((collection, id) => {
-      if (collection === undefined) void this.#load()
-      else if (collection === FIRMWARE && id !== undefined) void this.#loadOne(FirmwareId(id))
+      if (collection === undefined) void this.#reads.run(() => this.#load())
+      else if (collection === FIRMWARE && id !== undefined)
+        void this.#reads.run(() => this.#loadOne(FirmwareId(id)))
     })
-    this.#loaded = this.#load()
+    this.#loaded = this.#reads.run(() => this.#load())
     return () => {
       this.#isClosed = true
       stop()
@@ -60,12 +62,13 @@ export class FirmwareCache {
   }
 
   async #load(): Promise<void> {
-    const load = ++this.#loads
+    // The list may lack what the leader answers meanwhile.
+    const before = [...this.#records.keys()]
     const found = await this.#retryUntilDone(() => this.#ports.documents.list(FIRMWARE))
-    if (found === undefined || load !== this.#loads) return
+    if (found === undefined) return
     const records = found.map(({ bytes }) => readFirmware(bytes))
     const ids = new Set(records.map(({ id }) => id))
-    for (const id of this.#records.keys()) if (!ids.has(id)) this.#records.delete(id)
+    for (const id of before) if (!ids.has(id)) this.#records.delete(id)
     for (const record of records) this.update(record)
   }
 
