@@ -7,17 +7,21 @@ import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { SimTime } from '../../../testing/time.ts'
 import { until } from '../testing/fake-host.ts'
-import { Lane } from './mqtt-lane.ts'
+import { Lane, type LaneOptions } from './mqtt-lane.ts'
 
 const MINUTE_MS = 60_000
 const STEP_MS = 10
 const V5 = { protocolVersion: 5 }
+const AGAIN = { cmd: 'publish', topic: 'ingest/0/x', qos: 1, dup: true, retain: false } as const
 
 class TakeOverBroker {
   readonly #server: Server = createServer((socket) => this.#accept(socket))
   #reader: Socket | undefined
   connects = 0
   granted = 0
+  /** Packet ids of messages that it sends again to whoever connects. */
+  resent: readonly number[] = []
+  readonly acknowledged: number[] = []
 
   async open(): Promise<URL> {
     this.#server.listen(0, '127.0.0.1')
@@ -41,13 +45,17 @@ class TakeOverBroker {
     const parser = mqtt.parser(V5)
     socket.on('error', () => {})
     socket.on('data', (bytes: Buffer) => parser.parse(bytes))
-    parser.on('packet', ({ cmd }) => {
+    parser.on('packet', (packet) => {
+      const { cmd } = packet
       if (cmd === 'connect') {
         this.connects++
         this.#reader?.destroy()
         this.#reader = socket
         socket.write(mqtt.generate({ cmd: 'connack', sessionPresent: true, reasonCode: 0 }, V5))
+        for (const messageId of this.resent)
+          socket.write(mqtt.generate({ ...AGAIN, messageId, payload: String(messageId) }, V5))
       }
+      if (packet.cmd === 'puback') this.acknowledged.push(packet.messageId ?? 0)
       if (cmd === 'subscribe') {
         this.granted++
         socket.write(mqtt.generate({ cmd: 'suback', messageId: 1, granted: [1] }, V5))
@@ -75,7 +83,7 @@ afterEach(async () => {
   await broker.close()
 })
 
-function open(): Lane {
+function open(more: Partial<LaneOptions> = {}): Lane {
   const { schedule } = time.newIncarnation()
   const lane = new Lane({
     url,
@@ -99,6 +107,7 @@ function open(): Lane {
     },
     opened: () => {},
     warn: (message) => expect.fail(message),
+    ...more,
   })
   lanes.push(lane)
   return lane
@@ -154,4 +163,26 @@ test('a broker that is away is tried at short intervals, however long it is', as
   await pass(20 * LIMITS.mqttReconnectMs)
   expect(waits.length).toBeGreaterThanOrEqual(20)
   expect(Math.max(...waits)).toBeLessThanOrEqual(LIMITS.mqttReconnectMs)
+})
+
+test('messages that come again by their packet ids, which began anew, are taken in their own order', async () => {
+  broker.resent = [1, 2, 65_534, 65_535]
+  const taken: string[] = []
+  const lane = open({
+    take: ({ payload }, seq) => {
+      taken.push(String(payload))
+      lane.done(seq)
+    },
+  })
+  await until(() => broker.acknowledged.length === 4, 'all of them')
+  expect(taken).toEqual(['65534', '65535', '1', '2'])
+  expect(broker.acknowledged).toEqual([65_534, 65_535, 1, 2])
+})
+
+test('messages that come again in their own order stay in it', async () => {
+  broker.resent = [65_534, 65_535, 1, 2]
+  const taken: string[] = []
+  open({ take: ({ payload }) => taken.push(String(payload)) })
+  await until(() => taken.length === 4, 'all of them')
+  expect(taken).toEqual(['65534', '65535', '1', '2'])
 })

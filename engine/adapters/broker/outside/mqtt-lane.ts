@@ -11,6 +11,9 @@
 //     sends again what is not acknowledged. So the delay grows with each loss, and begins anew only after a connection
 //     that lasted longer than the longest delay: then nobody has taken the lane back. A broker that is away is tried at
 //     short intervals: what it acknowledges after its start, before it knows the lane, nobody gets.
+// N7. EMQX sends the messages that were not acknowledged again in the order of their packet ids, right after the CONNACK
+//     (`emqx_session_mem:replay`). If the ids began anew meanwhile, the later messages come first. They are put in order,
+//     because a message after a later one counts as repeated (runtime/shard/repeats.ts).
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
@@ -46,6 +49,8 @@ export interface LaneOptions {
 const NO_ACK = -1
 
 const TAKEN_OVER = 0x8e
+/** Packet ids that are in flight at the same time are closer to each other, unless they began anew in between. */
+const ID_DISTANCE_MAX = 0x8000
 const PINGREQ = mqtt.generate({ cmd: 'pingreq' })
 const GRANTED_MAX = 2
 
@@ -61,6 +66,8 @@ export class Lane {
   #isDone: boolean[] = []
   #base = 0
   #isFlushing = false
+  /** What the broker has sent again since the CONNACK; undefined once it sends anything else (N7). */
+  #resent: IPublishPacket[] | undefined
   #heardTicks = 0
   #hadSession = false
   /** The broker has answered the present attempt to connect. */
@@ -175,12 +182,18 @@ export class Lane {
   #packet(packet: Packet, socket: Socket): void {
     switch (packet.cmd) {
       case 'publish':
+        if (packet.dup && this.#resent !== undefined) {
+          this.#resent.push(packet)
+          return
+        }
+        this.#takeResent()
         this.#published(packet)
         return
       case 'connack':
         this.#accepted(packet, socket)
         return
       case 'suback': {
+        this.#takeResent()
         const refused = packet.granted.filter((code) => Number(code) > GRANTED_MAX)
         if (refused.length === 0) this.#subscribedTicks = this.#options.clock.ticks()
         else
@@ -203,6 +216,16 @@ export class Lane {
     }
   }
 
+  /** See N7. */
+  #takeResent(): void {
+    const messages = this.#resent ?? []
+    this.#resent = undefined
+    const idAt = (index: number) => messages.at(index)?.messageId ?? 0
+    const isTorn = idAt(-1) - idAt(0) > ID_DISTANCE_MAX
+    const first = isTorn ? messages.findIndex(({ messageId = 0 }) => messageId > ID_DISTANCE_MAX) : 0
+    for (const message of [...messages.slice(first), ...messages.slice(0, first)]) this.#published(message)
+  }
+
   #published(message: IPublishPacket): void {
     const seq = message.qos === 0 ? NO_ACK : this.#base + this.#ids.length
     if (message.qos > 0) {
@@ -223,6 +246,7 @@ export class Lane {
     opened({ isLost: !sessionPresent && this.#hadSession })
     this.#hadSession = true
     this.#isOpen = true
+    this.#resent = []
     const subscriptions = filters.map((topic) => ({ topic, qos: 1 as const, rap: true, rh: 2 }))
     socket.write(mqtt.generate({ cmd: 'subscribe', messageId: 1, subscriptions }, { protocolVersion: 5 }))
   }
@@ -241,6 +265,7 @@ export class Lane {
     this.#base += this.#ids.length
     this.#ids = []
     this.#isDone = []
+    this.#resent = undefined
     this.#drained?.()
     const waitMs = this.#nextWaitMs()
     this.#subscribedTicks = undefined
