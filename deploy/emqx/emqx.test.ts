@@ -284,6 +284,8 @@ describe('EMQX', () => {
   test('a session of the ingress is not ended for a long queue, and not banned for frequent connects', () => {
     expect(at(conf, 'zones.internal.force_shutdown.enable')).toBe(false)
     expect(at(conf, 'zones.internal.flapping_detect.enable')).toBe(false)
+    // Nor is a device by whoever connects with its id.
+    expect(at(conf, 'flapping_detect.enable')).toBe(false)
     expect(at(conf, 'zones.internal.mqtt.retry_interval')).toBe('infinity')
     expect(at(conf, 'mqtt.retry_interval')).toBe('30s')
   })

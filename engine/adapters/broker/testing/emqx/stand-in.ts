@@ -35,7 +35,7 @@ export interface StandInOptions extends FrontOptions {
 const START_TIMEOUT_MS = 60_000
 /** EMQX is without authentication for 0.6 s. */
 const UNGUARDED_MS = 100
-/** `flapping_detect.ban_time`. */
+/** EMQX's default of `flapping_detect.ban_time`, for operators who turn it on. */
 const FLAPPING_BAN_MS = 300_000
 const DEVICE_WRITES = [
   'telemetry/#',
