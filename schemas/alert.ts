@@ -303,6 +303,7 @@ export const EditSilence = Type.Object(
   },
   { title: 'EditSilence', additionalProperties: false, examples: [{ comment: 'rewiring takes longer' }] },
 )
+export type EditSilence = Static<typeof EditSilence>
 const SILENCE_STATES = ['pending', 'active', 'expired'] as const
 export const SilenceBody = Type.Object(
   {
