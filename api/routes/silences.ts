@@ -17,7 +17,7 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { idFor } from '../http/repeats.ts'
+import { createFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
@@ -47,7 +47,6 @@ export function silenceRoutes(services: Services): readonly Route[] {
       if (wanted.kind === 'refused') return wanted
       const { matchers, comment, windows = [] } = body
       const silence = {
-        silence_id: idFor(repeatKey, 'sil_', ids),
         matchers,
         starts_at: wanted.edit.starts_at ?? now,
         ends_at: wanted.edit.ends_at ?? now,
@@ -61,7 +60,15 @@ export function silenceRoutes(services: Services): readonly Route[] {
         return invalid('/ends_at', { code: 'OUT_OF_RANGE', message: SILENCE_SPAN_EXPECTED })
       const foreign = refuseOutside(services, matchers, user)
       if (foreign !== undefined) return foreign
-      const made = await engine.alerts.change({ kind: 'create_silence', silence })
+      const made = await createFor(
+        repeatKey,
+        { prefix: 'sil_', ids, clock },
+        {
+          create: (id) =>
+            engine.alerts.change({ kind: 'create_silence', silence: { silence_id: id, ...silence } }),
+          createdAt: (outcome) => (outcome.kind === 'changed' ? outcome.silence?.created_at : undefined),
+        },
+      )
       return silenceAnswer(made, { status: 201, now })
     }),
     route(getSilence, ({ params, user }) => {
