@@ -262,6 +262,7 @@ export const EditSilence = Type.Object(
   },
   { title: 'EditSilence', additionalProperties: false, examples: [{ comment: 'rewiring takes longer' }] },
 )
+export type EditSilence = Static<typeof EditSilence>
 const SILENCE_STATES = ['pending', 'active', 'expired'] as const
 export const SilenceBody = object('Silence', {
   silence_id: Type.String({ examples: ['sil_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),

@@ -131,6 +131,25 @@ export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, id
   return idOfBytes(prefix, createHash('sha256').update(`${prefix} ${key.id}`).digest())
 }
 
+/** Creates something under the id for the key. Keys are remembered for a day. If the same text was a key longer ago, that id
+ *  is of something else, which must not be taken for what is asked for now. `createdAt` is undefined for a refusal. */
+export async function createFor<Outcome>(
+  key: Pick<RepeatKey, 'id'> | undefined,
+  { prefix, ids, clock }: { readonly prefix: string; readonly ids: Ids; readonly clock: Clock },
+  {
+    create,
+    createdAt,
+  }: {
+    readonly create: (id: string) => Promise<Outcome>
+    readonly createdAt: (outcome: Outcome) => number | undefined
+  },
+): Promise<Outcome> {
+  const outcome = await create(idFor(key, prefix, ids))
+  const at = createdAt(outcome)
+  const isOld = at !== undefined && at + LIMITS.idempotencyKeyMs <= clock.now()
+  return isOld ? await create(ids.next(prefix)) : outcome
+}
+
 /** The key of one part of a request that creates several things. The same part of the same request gets the same key. */
 export function partKey({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
   return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }

@@ -20,7 +20,7 @@ import { type Answer, answer } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
 import { refuseChangedFields } from '../http/immutable-fields.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { idFor } from '../http/repeats.ts'
+import { createFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -30,7 +30,7 @@ import { readChannel } from './channel-settings.ts'
 const EDITS_MAX = 5
 
 export function alertChannelRoutes(services: Services): readonly Route[] {
-  const { engine, ids } = services
+  const { engine, ids, clock } = services
   const find = async (id: string): Promise<Channel | undefined> => {
     const listed = await engine.channels({ op: 'list' })
     return listed.kind === 'channels' ? listed.channels.find((channel) => channel.id === id) : undefined
@@ -47,10 +47,18 @@ export function alertChannelRoutes(services: Services): readonly Route[] {
     route(createChannel, async ({ body, user, repeatKey }) => {
       const read = readChannel(body.type, body, undefined)
       if (read.kind === 'refused') return read
-      const id = ChannelId(idFor(repeatKey, 'ch_', ids))
-      const made = await engine.channels({ op: 'create', id, settings: read.settings, by: user.id })
+      const { settings } = read
+      const made = await createFor(
+        repeatKey,
+        { prefix: 'ch_', ids, clock },
+        {
+          create: (id) => engine.channels({ op: 'create', id: ChannelId(id), settings, by: user.id }),
+          createdAt: (outcome) => (outcome.kind === 'refused' ? undefined : outcome.channel.createdAt),
+        },
+      )
       if (made.kind === 'refused') return made
-      return channelAnswer(201, made.channel, { showsSecret: true, location: `${createChannel.path}/${id}` })
+      const location = `${createChannel.path}/${made.channel.id}`
+      return channelAnswer(201, made.channel, { showsSecret: true, location })
     }),
     route(getChannel, async ({ params, user }) => {
       const channel = await find(params.channel_id)

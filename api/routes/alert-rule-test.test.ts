@@ -101,3 +101,17 @@ test('errors are reported with their place', async () => {
   expect((await ask({ condition: HOT }, { from: '2026-02-20T11:00:00Z' })).body.errors[0].path).toBe('/to')
   expect((await ask({ condition: HOT }, { device_ids: ['nobody'] })).status).toBe(404)
 })
+
+test('failures count however many commands the device got after them', async () => {
+  const { ask, engine, id } = await open()
+  const step = (n: number, status: string) => ({
+    ...({ deviceId: id, kind: 'command', at: Micros((NOW - 600_000) * 1_000 + n), version: n } as const),
+    body: { command_id: `cmd_${n}`, command: 'dock', status },
+  })
+  await engine.remember(
+    step(0, 'failed'),
+    ...Array.from({ length: 10_000 }, (_, n) => step(n + 1, 'completed')),
+  )
+  const { body } = await ask({ condition: { kind: 'command_failed' } })
+  expect(body).toMatchObject({ episodes: [{ device_id: 'r' }], truncated: false })
+})

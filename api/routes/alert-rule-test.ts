@@ -5,7 +5,7 @@ import { type PastEvent, tryRule, untestableKind } from '../../engine/domain/ale
 import { membership } from '../../engine/domain/alert/target.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { NEW_SHADOW } from '../../engine/domain/shadow/record.ts'
-import type { HistoryRow } from '../../engine/ports/history.ts'
+import type { HistoryPlace, HistoryRow } from '../../engine/ports/history.ts'
 import type { PointPlace } from '../../engine/ports/telemetry.ts'
 import { type DeviceId, type Millis, parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
 import { testAlertRule } from '../../schemas/operations/alert-rules.ts'
@@ -23,7 +23,7 @@ const DEVICES_MAX = 100
 const POINTS_MAX = 20_000_000
 const TIME_MAX_MS = 15_000
 const PAGE = 50_000
-const HISTORY_MAX = 10_000
+const HISTORY_PAGE = 10_000
 const EPISODES_MAX = 1_000
 const FAILED: ReadonlySet<unknown> = new Set(['failed', 'expired', 'rejected'])
 const FAILED_JOBS: ReadonlySet<unknown> = new Set(['failed', 'timed_out', 'rejected', 'rollback_failed'])
@@ -66,7 +66,7 @@ async function run(
   let points = 0
   let notifications = 0
   for (const [done, device] of devices.entries()) {
-    const read = await pastOf(services, rule, { device, from, to, pointsLeft: POINTS_MAX - points })
+    const read = await pastOf(services, rule, { device, from, to, pointsLeft: POINTS_MAX - points, until })
     if (read === undefined || clock.ticks() > until) {
       const fits = Math.max(60, Math.floor(((to - from) / 1_000) * ((done + 1) / (devices.length + 1))))
       return wrongSpan(`is too far from \`from\` for so many points: about ${fits} seconds fit`, '/to')
@@ -98,13 +98,15 @@ interface PointsRequest {
   readonly from: Millis
   readonly to: Millis
   readonly pointsLeft: number
+  /** When the time for the whole test is over, in the clock's ticks. */
+  readonly until: number
 }
 
-/** Undefined if there are more points than may be read. */
+/** Undefined if there is more than may be read. */
 async function pastOf(
-  { engine }: Services,
+  { engine, clock }: Services,
   rule: Rule,
-  { device: { id: deviceId }, from, to, pointsLeft }: PointsRequest,
+  { device: { id: deviceId }, from, to, pointsLeft, until }: PointsRequest,
 ): Promise<{ readonly events: readonly PastEvent[]; readonly points: number } | undefined> {
   const leaves = [...leavesOf(rule.condition), ...(rule.clear === null ? [] : leavesOf(rule.clear))].map(
     (leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf),
@@ -129,9 +131,15 @@ async function pastOf(
   const kinds = (['status', 'command', 'ota'] as const).filter((kind) =>
     leaves.some((leaf) => HISTORY_OF[kind] === leaf.kind),
   )
-  if (kinds.length > 0)
-    for (const row of await engine.history({ deviceId, kinds, from, to, limit: HISTORY_MAX }))
-      events.push(...eventsOf(row))
+  let before: HistoryPlace | undefined
+  // A busy device has many rows, most of which are about nothing that the rule looks at.
+  for (let isMore = kinds.length > 0; isMore; ) {
+    const rows = await engine.history({ deviceId, kinds, from, to, before, limit: HISTORY_PAGE })
+    for (const row of rows) events.push(...eventsOf(row))
+    before = rows.at(-1)
+    isMore = rows.length === HISTORY_PAGE
+    if (clock.ticks() > until) return undefined
+  }
   return { events: events.sort((a, b) => a.at - b.at), points }
 }
 

@@ -17,13 +17,13 @@ import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
 import { refuseChangedFields } from '../http/immutable-fields.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { idFor } from '../http/repeats.ts'
+import { createFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
 export function alertRuleRoutes(services: Services): readonly Route[] {
-  const { engine, ids } = services
+  const { engine, ids, clock } = services
   return [
     route(listAlertRules, async ({ query, user, url }) => {
       const { severity, enabled, q } = query
@@ -43,8 +43,14 @@ export function alertRuleRoutes(services: Services): readonly Route[] {
       const requested = body
       const outside = refuseOutside(services, requested.target, user)
       if (outside !== undefined) return outside
-      const id = idFor(repeatKey, 'rul_', ids)
-      const made = await engine.alerts.change({ kind: 'create_rule', id, wish: requested, by: user.id })
+      const made = await createFor(
+        repeatKey,
+        { prefix: 'rul_', ids, clock },
+        {
+          create: (id) => engine.alerts.change({ kind: 'create_rule', id, wish: requested, by: user.id }),
+          createdAt: (outcome) => (outcome.kind === 'changed' ? createdAtOf(outcome.rule) : undefined),
+        },
+      )
       return ruleAnswer(services, made, { status: 201, user })
     }),
     route(getAlertRule, async ({ params, user, header }) => {
@@ -165,6 +171,8 @@ function refuseOutside({ engine }: Services, target: Rule['target'], user: Calle
     groups: scope,
   })
 }
+
+const createdAtOf = (rule: Rule | undefined) => (rule === undefined ? undefined : Date.parse(rule.created_at))
 
 const etagOf = ({ revision }: Rule) => String(revision)
 

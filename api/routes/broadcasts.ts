@@ -1,7 +1,6 @@
 // /commands/$broadcast: one command to many devices.
 import { type Broadcast, skipReason } from '../../engine/domain/command/broadcast.ts'
 import { isEqual, own } from '../../engine/domain/shadow/json-object.ts'
-import { LIMITS } from '../../engine/limits.ts'
 import type { BroadcastState } from '../../engine/ports/engine.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
 import type { BroadcastRequestBody } from '../../schemas/command.ts'
@@ -21,7 +20,7 @@ import { commandBody } from '../bodies/command-body.ts'
 import { targetPreview } from '../bodies/target-preview.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, pageBody, toWindow, type Window } from '../http/paging.ts'
-import { idFor, type RepeatKey } from '../http/repeats.ts'
+import { createFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -106,11 +105,14 @@ async function broadcast(
     by: user.id,
     unfit,
   }
-  const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
-  const first = await send(idFor(repeatKey, 'bc_', ids))
-  // The key produced this id before, but longer ago than keys are remembered.
-  const isOld = first.kind === 'done' && first.broadcast.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
-  const outcome = isOld ? await send(ids.next('bc_')) : first
+  const outcome = await createFor(
+    repeatKey,
+    { prefix: 'bc_', ids, clock },
+    {
+      create: (id) => engine.broadcast({ broadcastId: BroadcastId(id), ...request }),
+      createdAt: (made) => (made.kind === 'done' ? made.broadcast.createdAt : undefined),
+    },
+  )
   if (outcome.kind === 'refused') return outcome
   if (!isSame(outcome.broadcast, body))
     return refused('IDEMPOTENCY_KEY_REUSED', {

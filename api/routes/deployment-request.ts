@@ -2,16 +2,17 @@
 import { checkTarget } from '../../engine/domain/alert/target.ts'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
-import type { Members } from '../../engine/ports/deployments.ts'
+import type { DeploymentRequest, Members } from '../../engine/ports/deployments.ts'
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { DeploymentRequestBody } from '../../schemas/deployment.ts'
-import { type DeviceId, FirmwareId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { DeploymentId, type DeviceId, FirmwareId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import { DEVICE_STATUSES, RETRY_CAUSES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { deviceNotFound } from '../auth/visible-device.ts'
+import { createFor, type RepeatKey } from '../http/repeats.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { toPreconditions, toStaging } from './deployment-stages.ts'
@@ -180,6 +181,22 @@ function toQuery(query: object): DeviceFilter {
     firmwareVersion: text('firmware_version'),
     q: text('q'),
   }
+}
+
+/** The deployment of a request that may be a repetition. */
+export function createDeploymentFor(
+  { engine, ids, clock }: Services,
+  request: Omit<DeploymentRequest, 'id'>,
+  repeatKey: RepeatKey | undefined,
+) {
+  return createFor(
+    repeatKey,
+    { prefix: 'dep_', ids, clock },
+    {
+      create: (id) => engine.deployments.create({ ...request, id: DeploymentId(id) }),
+      createdAt: (made) => (made.kind === 'done' ? made.state.deployment.createdAt : undefined),
+    },
+  )
 }
 
 function invalid(path: string, message: string): Refusal {

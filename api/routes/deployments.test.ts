@@ -342,3 +342,18 @@ test('a repetition with the same key is the same deployment, whose target is as 
   const second = await request(`POST ${PATH}`, { token, body, headers })
   expect(second.body.deployment_id).toBe(first.body.deployment_id)
 })
+
+test('a key that was used days ago makes another deployment', async () => {
+  const { request, login, tokens, clock } = await opened(many(1))
+  const { user } = await login('admin')
+  const create = async (line: string, body: object) => {
+    const { token } = await tokens.issueAccess({ userId: user.id, at: clock.now() })
+    return request(line, { token, body, headers: { 'idempotency-key': 'weekly' } })
+  }
+  const body = { firmware_version: '2.0', target: { type: 'all' } }
+  const first = await create(`POST ${PATH}`, body)
+  clock.at += 86_400_000 * 2
+  const second = await create(`POST ${PATH}`, body)
+  expect([second.status, second.body.created_at]).toEqual([201, new Date(clock.at).toISOString()])
+  expect(second.body.deployment_id).not.toBe(first.body.deployment_id)
+})

@@ -29,12 +29,12 @@ import { targetPreview } from '../bodies/target-preview.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { idFor, type RepeatKey } from '../http/repeats.ts'
+import type { RepeatKey } from '../http/repeats.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { parseSpan, type Span } from '../http/span.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { findFirmware, toMembers, toSpec } from './deployment-request.ts'
+import { createDeploymentFor, findFirmware, toMembers, toSpec } from './deployment-request.ts'
 import { deviceFirmwareRoutes } from './device-firmware.ts'
 
 const FIRST_PAGE = 50
@@ -104,8 +104,7 @@ async function create(services: Services, call: CreateCall): Promise<Answer | Re
   if (firmware.kind === 'refused') return firmware
   const members = toMembers(services, body.target, user)
   if (members.kind === 'refused') return members
-  const request: DeploymentRequest = {
-    id: DeploymentId(idFor(repeatKey, 'dep_', ids)),
+  const request = {
     kind: 'install',
     spec: spec.spec,
     firmwareId: firmware.record.id,
@@ -113,9 +112,9 @@ async function create(services: Services, call: CreateCall): Promise<Answer | Re
     by: user.id,
     mayPassBlocks: user.role === 'admin',
     expectedTotal: body.expected_total,
-  }
-  if (isDryRun) return preview(services, request)
-  const outcome = await engine.deployments.create(request)
+  } as const
+  if (isDryRun) return preview(services, { ...request, id: DeploymentId(ids.next('dep_')) })
+  const outcome = await createDeploymentFor(services, request, repeatKey)
   if (outcome.kind === 'refused') return outcome
   const { state } = outcome
   const location = `${createDeployment.path}/${state.deployment.id}`

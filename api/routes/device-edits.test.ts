@@ -156,3 +156,24 @@ describe('changing a device', () => {
     ).toBe(200)
   })
 })
+
+test.each(['', '?purge=true'])('a DELETE%s under a condition does not overtake an edit', async (query) => {
+  const { send, device, engine } = await asAdmin()
+  const id = await device('r')
+  const condition = { 'if-match': String((await send(`GET ${DEVICES}/r`)).headers['etag']) }
+  // The edit comes between the look at the device and the request to its actor.
+  const view = engine.view.bind(engine)
+  engine.view = async (deviceId) => {
+    const seen = await view(deviceId)
+    engine.view = view
+    await engine.submit(
+      id,
+      { kind: 'edit', replace: false, name: 'in use' },
+      { by: { kind: 'user', id: 'u' } },
+    )
+    return seen
+  }
+  const { status, body } = await send(`DELETE ${DEVICES}/r${query}`, undefined, condition)
+  expect([status, body.code]).toEqual([412, 'PRECONDITION_FAILED'])
+  expect(engine.devices.get(id)).toMatchObject({ status: 'provisioning', name: 'in use' })
+})

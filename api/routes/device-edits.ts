@@ -40,16 +40,19 @@ export function deviceEditRoutes(services: Services): readonly Route[] {
       const view = await visibleDevice(engine, params.device_id, user)
       if (view === undefined) return deviceNotFound()
       const { id, revision, createdAt } = view.device
-      if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
+      const condition = parseIfMatch(header('if-match'), revision)
+      if (condition.kind === 'stale') return stale(view, header('if-match'))
+      // The device's actor checks this again, because an edit may come first.
+      const ifRevision = condition.kind === 'revision' ? condition.revision : undefined
       if (query.purge === true) {
         // Otherwise they would become sub-devices of any gateway that gets the id next.
         const children = engine.devices.subDevices(id).length
         if (children > 0) return refused('HAS_SUB_DEVICES', { sub_devices: children })
-        const purged = await engine.purge(id, createdAt, sign({ detail: { purge: true } }))
+        const purged = await engine.purge(id, { createdAt, ifRevision }, sign({ detail: { purge: true } }))
         if (purged.kind === 'refused') return purged
         return deviceAnswer(services, purged.view, purged.isOver ? 200 : 202)
       }
-      const submitted = await engine.submit(id, { kind: 'decommission' }, sign())
+      const submitted = await engine.submit(id, { kind: 'decommission', ifRevision }, sign())
       return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
     }),
   ]

@@ -5,7 +5,7 @@ import { grantedJob, isUnfinished, isUpdating, runningSha256 } from '../../engin
 import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import type { VersionsBody } from '../../schemas/deployment.ts'
-import { DeploymentId, type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
+import { type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
 import {
   getDeployment,
   getDeviceFirmware,
@@ -20,10 +20,11 @@ import { scopeOf } from '../auth/scope.ts'
 import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { jobBody } from '../bodies/job-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { idFor, type RepeatKey } from '../http/repeats.ts'
+import type { RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { createDeploymentFor } from './deployment-request.ts'
 
 export function deviceFirmwareRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
@@ -95,7 +96,7 @@ interface RollbackCall {
 }
 
 async function rollBack(services: Services, id: DeviceId, call: RollbackCall): Promise<Answer | Refusal> {
-  const { engine, ids } = services
+  const { engine } = services
   const device = engine.devices.get(id)
   const state = await engine.firmwareOf(id)
   if (device === undefined || state === undefined) return deviceNotFound()
@@ -110,15 +111,15 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   const record = await previousOf(services, device.type, call.version ?? state.firmware.previousVersion)
   if (record === undefined)
     return refused('NO_PREVIOUS_FIRMWARE', { message: 'no firmware to go back to is known', device_id: id })
-  const outcome = await engine.deployments.create({
-    id: DeploymentId(idFor(call.repeatKey, 'dep_', ids)),
+  const request = {
     kind: 'rollback',
     spec: rollbackSpec(id),
     firmwareId: record.id,
     members: { kind: 'named', deviceIds: [id] },
     by: call.user.id,
     mayPassBlocks: true,
-  })
+  } as const
+  const outcome = await createDeploymentFor(services, request, call.repeatKey)
   if (outcome.kind === 'refused') return outcome
   const { deployment } = outcome.state
   const body = {

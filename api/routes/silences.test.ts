@@ -1,4 +1,5 @@
 // [contract 5.6] Silences over REST.
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { newPackr } from '../../engine/domain/packing.ts'
 import { NO_SAVE } from '../../engine/ports/store.ts'
@@ -106,4 +107,23 @@ test('an operator silences only what is within their own groups, and sees no oth
     expect((await ask(line, undefined, operator)).status, line).toBe(404)
   expect((await ask(`PATCH ${path}`, { comment: 'mine' }, operator)).status).toBe(404)
   expect((await ask(`GET ${SILENCES}`, undefined, operator)).body.total).toBe(2)
+})
+
+test('two people change a silence at once, and neither change is lost', async () => {
+  const { ask, engine } = await open()
+  const { silence_id: id } = (await ask(`POST ${SILENCES}`, WISH)).body
+  // Both requests are under way before the first change is saved.
+  const save = engine.store.save.bind(engine.store)
+  engine.store.save = async (...changes) => {
+    for (let turn = 0; turn < 30; turn++) await setImmediate()
+    return save(...changes)
+  }
+  const path = `${SILENCES}/${id}`
+  const later = '2026-03-01T14:00:00.000Z'
+  await Promise.all([ask(`PATCH ${path}`, { ends_at: later }), ask(`PATCH ${path}`, { comment: 'mine' })])
+  expect((await ask(`GET ${path}`)).body).toMatchObject({ ends_at: later, comment: 'mine' })
+  // A silence that was ended does not begin again because somebody changes its comment at the same time.
+  const both = [ask(`DELETE ${path}`), ask(`PATCH ${path}`, { comment: 'takes longer' })]
+  expect((await Promise.all(both)).map(({ status }) => status)).toEqual([204, 200])
+  expect((await ask(`GET ${path}`)).body).toMatchObject({ state: 'expired', comment: 'takes longer' })
 })

@@ -1,8 +1,9 @@
 // /alerts/silences: an admin may write all silences, an operator those that match nothing outside the operator's groups.
-import { silenceState } from '../../engine/domain/alert/silence.ts'
+import { isSilenceSpan, SILENCE_SPAN_EXPECTED, silenceState } from '../../engine/domain/alert/silence.ts'
 import { isWithin } from '../../engine/domain/alert/target.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
-import type { Silence, SilenceMatchers } from '../../engine/ports/alerts.ts'
+import type { AlertChangeOutcome, Silence, SilenceEdit, SilenceMatchers } from '../../engine/ports/alerts.ts'
+import type { EditSilence } from '../../schemas/alert.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import {
@@ -16,12 +17,10 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
-import { idFor } from '../http/repeats.ts'
+import { createFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-
-const YEAR_MS = 366 * 86_400_000
 
 export function silenceRoutes(services: Services): readonly Route[] {
   const { engine, clock, ids } = services
@@ -44,20 +43,33 @@ export function silenceRoutes(services: Services): readonly Route[] {
     }),
     route(createSilence, async ({ body, user, repeatKey }) => {
       const now = clock.now()
-      const startsAt = body.starts_at === undefined ? now : parseInstant(body.starts_at, now)
+      const wanted = toEdit(body, now)
+      if (wanted.kind === 'refused') return wanted
       const { matchers, comment, windows = [] } = body
       const silence = {
-        silence_id: idFor(repeatKey, 'sil_', ids),
         matchers,
-        starts_at: startsAt ?? Number.NaN,
-        ends_at: parseInstant(body.ends_at, now) ?? Number.NaN,
+        starts_at: wanted.edit.starts_at ?? now,
+        ends_at: wanted.edit.ends_at ?? now,
         windows,
         comment,
         created_by: user.id,
         created_at: now,
         revision: 1,
       }
-      return put(services, silence, { isNew: true, user })
+      if (!isSilenceSpan(silence))
+        return invalid('/ends_at', { code: 'OUT_OF_RANGE', message: SILENCE_SPAN_EXPECTED })
+      const foreign = refuseOutside(services, matchers, user)
+      if (foreign !== undefined) return foreign
+      const made = await createFor(
+        repeatKey,
+        { prefix: 'sil_', ids, clock },
+        {
+          create: (id) =>
+            engine.alerts.change({ kind: 'create_silence', silence: { silence_id: id, ...silence } }),
+          createdAt: (outcome) => (outcome.kind === 'changed' ? outcome.silence?.created_at : undefined),
+        },
+      )
+      return silenceAnswer(made, { status: 201, now })
     }),
     route(getSilence, ({ params, user }) => {
       const silence = visibleSilence(services, params.silence_id, user)
@@ -67,68 +79,69 @@ export function silenceRoutes(services: Services): readonly Route[] {
       const before = visibleSilence(services, params.silence_id, user)
       if (before === undefined || isOutside(services, before.matchers, user)) return silenceNotFound()
       const now = clock.now()
-      const instant = (text: string | undefined, kept: number) =>
-        text === undefined ? kept : (parseInstant(text, now) ?? Number.NaN)
-      const silence = {
-        ...before,
-        matchers: body.matchers ?? before.matchers,
-        starts_at: instant(body.starts_at, before.starts_at),
-        ends_at: instant(body.ends_at, before.ends_at),
-        windows: body.windows ?? before.windows,
-        comment: body.comment ?? before.comment,
-        revision: before.revision + 1,
-      }
-      return put(services, silence, { isNew: false, user })
+      const wanted = toEdit(body, now)
+      if (wanted.kind === 'refused') return wanted
+      const foreign = body.matchers && refuseOutside(services, body.matchers, user)
+      if (foreign !== undefined) return foreign
+      const { edit } = wanted
+      const edited = await engine.alerts.change({ kind: 'edit_silence', id: before.silence_id, edit })
+      return silenceAnswer(edited, { status: 200, now })
     }),
     route(deleteSilence, async ({ params, user }) => {
       const before = visibleSilence(services, params.silence_id, user)
       if (before === undefined || isOutside(services, before.matchers, user)) return silenceNotFound()
-      const now = clock.now()
-      if (before.ends_at <= now) return answer(204, undefined)
-      const silence = { ...before, ends_at: now, starts_at: Math.min(before.starts_at, now) }
-      const ended = await engine.alerts.change({ kind: 'put_silence', silence, isNew: false })
+      const ended = await engine.alerts.change({ kind: 'end_silence', id: before.silence_id })
       return ended.kind === 'refused' ? ended : answer(204, undefined)
     }),
   ]
 }
 
-async function put(
-  services: Services,
-  silence: Silence,
-  { isNew, user }: { readonly isNew: boolean; readonly user: Caller },
-): Promise<Answer | Refusal> {
-  const now = services.clock.now()
-  const mistake = checkSilence(silence)
-  if (mistake !== undefined) return mistake
-  if (isOutside(services, silence.matchers, user)) {
-    const { device_id: id, group } = silence.matchers
-    // To the caller, a device or group outside their own groups does not exist.
-    if (id !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
-    if (group !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
-    return refused('FORBIDDEN', {
-      message: 'a silence of an operator matches a group, or a device, within the operator’s groups',
-      groups: scopeOf(user),
-    })
+/** The fields of a body as they are stored, without those that it leaves out. */
+function toEdit(
+  { matchers, comment, windows, starts_at: start, ends_at: end }: EditSilence,
+  now: Millis,
+): { readonly kind: 'edit'; readonly edit: SilenceEdit } | Refusal {
+  const startsAt = start === undefined ? undefined : parseInstant(start, now)
+  if (start !== undefined && startsAt === undefined) return wrongTime('/starts_at')
+  const endsAt = end === undefined ? undefined : parseInstant(end, now)
+  if (end !== undefined && endsAt === undefined) return wrongTime('/ends_at')
+  const wrong = windows?.findIndex(({ tz = 'UTC' }) => !isZone(tz)) ?? -1
+  if (wrong !== -1)
+    return invalid(`/windows/${wrong}/tz`, { code: 'NOT_ALLOWED', message: 'is no time zone of the IANA' })
+  const edit = {
+    ...(matchers === undefined ? {} : { matchers }),
+    ...(comment === undefined ? {} : { comment }),
+    ...(windows === undefined ? {} : { windows }),
+    ...(startsAt === undefined ? {} : { starts_at: startsAt }),
+    ...(endsAt === undefined ? {} : { ends_at: endsAt }),
   }
-  const made = await services.engine.alerts.change({ kind: 'put_silence', silence, isNew })
-  if (made.kind === 'refused') return made
-  const headers = isNew ? { location: `${listSilences.path}/${silence.silence_id}` } : {}
-  return answer(isNew ? 201 : 200, silenceBody(made.silence ?? silence, now), headers)
+  return { kind: 'edit', edit }
 }
 
-function checkSilence({ starts_at: startsAt, ends_at: endsAt, windows }: Silence): Refusal | undefined {
-  if (Number.isNaN(startsAt))
-    return invalid('/starts_at', { code: 'WRONG_FORMAT', message: `must be ${INSTANT_EXPECTED}` })
-  if (Number.isNaN(endsAt))
-    return invalid('/ends_at', { code: 'WRONG_FORMAT', message: `must be ${INSTANT_EXPECTED}` })
-  if (endsAt <= startsAt || endsAt - startsAt > YEAR_MS)
-    return invalid('/ends_at', {
-      code: 'OUT_OF_RANGE',
-      message: 'must come after starts_at, by at most a year',
-    })
-  const wrong = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
-  if (wrong === -1) return undefined
-  return invalid(`/windows/${wrong}/tz`, { code: 'NOT_ALLOWED', message: 'is no time zone of the IANA' })
+const wrongTime = (path: string) =>
+  invalid(path, { code: 'WRONG_FORMAT', message: `must be ${INSTANT_EXPECTED}` })
+
+function refuseOutside(services: Services, matchers: SilenceMatchers, user: Caller): Refusal | undefined {
+  if (!isOutside(services, matchers, user)) return undefined
+  const { device_id: id, group } = matchers
+  // To the caller, a device or group outside their own groups does not exist.
+  if (id !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
+  if (group !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
+  return refused('FORBIDDEN', {
+    message: 'a silence of an operator matches a group, or a device, within the operator’s groups',
+    groups: scopeOf(user),
+  })
+}
+
+function silenceAnswer(
+  outcome: AlertChangeOutcome,
+  { status, now }: { readonly status: 200 | 201; readonly now: Millis },
+): Answer | Refusal {
+  if (outcome.kind === 'refused') return outcome
+  const { silence } = outcome
+  if (silence === undefined) return silenceNotFound()
+  const headers = status === 201 ? { location: `${listSilences.path}/${silence.silence_id}` } : {}
+  return answer(status, silenceBody(silence, now), headers)
 }
 
 function silenceBody(silence: Silence, now: Millis) {

@@ -166,9 +166,9 @@ export class MemoryEngine extends LocalEngine {
   }
 
   /** A purge waits until rows are stored, so time has to advance meanwhile. */
-  override async purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship) {
+  override async purge(...call: Parameters<LocalEngine['purge']>) {
     let isOver = false
-    const purging = super.purge(deviceId, createdAt, signed).finally(() => {
+    const purging = super.purge(...call).finally(() => {
       isOver = true
     })
     while (!isOver) {

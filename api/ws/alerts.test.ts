@@ -151,3 +151,35 @@ test('a failing channel is reported without its address, to users who may see it
     'ch_eu',
   ])
 })
+
+test('a snapshot finds the alerts of a tag among many newer ones, and its total counts all of them', async () => {
+  const small = await openSocketService({ snapshotDevicesMax: 2 })
+  const { fleet: many } = small
+  many.addUser('ada')
+  const names = ['a', 'b', 'c', 'd']
+  for (const name of names) await many.addDevice(name, { tags: name === 'a' ? ['lift'] : [] })
+  await many.connect(...names)
+  const target = { type: 'all' } as const
+  const wish = {
+    name: 'hot',
+    target,
+    condition: { kind: 'threshold', metric: 't', op: '>', value: 10 },
+  } as const
+  await many.engine.alerts.change({ kind: 'create_rule', id: 'rul_1', wish, by: 'usr_a' })
+  for (const name of names) {
+    await many.report(name, { t: 11 })
+    many.time.at += 1_000
+  }
+  const snapshotOf = async (filter: object) => {
+    const client = await small.login('ada')
+    await subscribe(client, 'alerts', { filter, snapshot: true })
+    return await client.next('snapshot')
+  }
+  expect(await snapshotOf({ tag: 'lift' })).toMatchObject({
+    ...{ data: [{ device_id: 'a' }], total: 1, truncated: false },
+  })
+  expect(await snapshotOf({})).toMatchObject({
+    ...{ data: [{ device_id: 'd' }, { device_id: 'c' }], total: 4, truncated: true },
+  })
+  await small.close()
+})

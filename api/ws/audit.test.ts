@@ -85,3 +85,13 @@ test('a snapshot has the newest entries, and what it shows is not sent again', a
   fleet.engine.feed.release()
   expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ action: 'decommissionDevice' }])
 })
+
+test('a snapshot of a group has its entries, even if there are many newer ones about others', async () => {
+  await audit('editDevice', 'north')
+  for (let i = 0; i < 10; i++) await audit('login')
+  await fleet.settle()
+  const client = await service.login('ada')
+  await subscribe(client, 'audit', { filter: { group: 'eu' }, snapshot: true })
+  const shot = await client.next('snapshot')
+  expect(shot).toMatchObject({ data: [{ action: 'editDevice', device_id: 'north' }], truncated: false })
+})

@@ -3,6 +3,8 @@ import { chunks } from '../../engine/domain/chunks.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
+import { LIMITS } from '../../engine/limits.ts'
+import type { AuditPlace, AuditRow } from '../../engine/ports/audit.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { readSelected, selectFleet } from '../auth/fleet-selection.ts'
@@ -124,15 +126,12 @@ async function newestRows({ subscription, scope, ports }: SnapshotCall, kinds: r
 
 /** The newest entries of the audit, newest first. */
 async function openAudit({ subscription, ports }: SnapshotCall): Promise<OpenedSnapshot> {
-  const { engine, limits } = ports
+  const { limits } = ports
   const { deviceId } = subscription
-  const limit = limits.snapshotEntriesMax
-  const rows = await engine.audit({ deviceId, limit: limit + 1 })
-  const page = new Page(subscription.id, { total: undefined, isMore: rows.length > limit }, limits)
+  const { rows, isMore } = await newestAudit(subscription, ports)
+  const page = new Page(subscription.id, { total: undefined, isMore }, limits)
   const shown = new Set<string>()
-  for (const { at, version, body } of rows.slice(0, limit)) {
-    const about = parseDeviceId(body['device_id'])
-    if (!subscription.fits(about && engine.devices.summary(about))) continue
+  for (const { at, version, body } of rows) {
     if (!page.add([JSON.stringify(body)])) break
     shown.add(`${at} ${version}`)
   }
@@ -142,29 +141,56 @@ async function openAudit({ subscription, ports }: SnapshotCall): Promise<OpenedS
   return { frame: page.close(), devices: deviceId === undefined ? limits.snapshotDevicesMax : 1, isShown }
 }
 
+/** Entries per read, and reads per snapshot, if some entries have to be left out. */
+const AUDIT_AT_ONCE = 1_000
+const AUDIT_READS_MAX = 5
+
+async function newestAudit(subscription: Subscription, { engine, limits }: SnapshotPorts) {
+  const { deviceId } = subscription
+  const most = limits.snapshotEntriesMax
+  const fitting: AuditRow[] = []
+  let before: AuditPlace | undefined
+  for (let read = 1, limit = most + 1; ; read++, limit = AUDIT_AT_ONCE) {
+    const rows = await engine.audit({ deviceId, before, limit })
+    for (const row of rows) {
+      const about = parseDeviceId(row.body['device_id'])
+      if (subscription.fits(about && engine.devices.summary(about))) fitting.push(row)
+    }
+    before = rows.length < limit ? undefined : rows.at(-1)
+    if (fitting.length > most || before === undefined || read === AUDIT_READS_MAX) break
+  }
+  return { rows: fitting.slice(0, most), isMore: fitting.length > most || before !== undefined }
+}
+
 /** The open alerts. The snapshot already shows a change if its revision is at most that of the alert shown. */
 async function openAlerts({ subscription, scope, ports }: SnapshotCall): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
+  // Lists of alerts know no types and tags of devices.
+  const isNarrow = filter.type !== undefined || filter.tag !== undefined
   const found = await engine.alerts.list({
     states: ['firing', 'recovering'],
     deviceId,
     group: filter.group,
     within: scope.groups,
-    limit: limits.snapshotDevicesMax,
+    limit: isNarrow ? LIMITS.alertsListedMax : limits.snapshotDevicesMax,
   })
   const fitting = found.alerts.filter(({ device_id: id, group }) => {
     const about = parseDeviceId(id)
     if (about !== undefined) return subscription.fits(engine.devices.summary(about))
     return subscription.fits({ group: typeof group === 'string' ? group : undefined, type: '', tags: [] })
   })
+  const some = fitting.slice(0, limits.snapshotDevicesMax)
   const page = new Page(
     subscription.id,
-    { total: fitting.length, isMore: found.total > found.alerts.length },
+    {
+      total: isNarrow ? fitting.length : found.total - (found.alerts.length - fitting.length),
+      isMore: fitting.length > some.length || found.total > found.alerts.length,
+    },
     limits,
   )
   const shown = new Map<unknown, unknown>()
-  for (const alert of fitting) {
+  for (const alert of some) {
     if (!page.add([JSON.stringify(alertBodyOf(alert, ports))])) break
     shown.set(alert['alert_id'], alert['revision'])
   }
@@ -172,7 +198,7 @@ async function openAlerts({ subscription, scope, ports }: SnapshotCall): Promise
     event.kind === 'alert' &&
     event.event !== 'alert.pending' &&
     Number(event.alert['revision']) <= Number(shown.get(event.alert['alert_id']) ?? 0)
-  return { frame: page.close(), devices: fitting.length, isShown }
+  return { frame: page.close(), devices: some.length, isShown }
 }
 
 /** The open deployments, or the requested one. The snapshot already shows a change that is not newer than itself. */

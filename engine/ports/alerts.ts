@@ -4,7 +4,7 @@ import type { AlertId, RuleId } from '../../schemas/ids.ts'
 import type { AlertAct } from '../domain/alert/acts.ts'
 import type { AlertCounts, AlertMatches, AlertsQuery } from '../domain/alert/query.ts'
 import type { Rule } from '../domain/alert/rule.ts'
-import type { Silence, SilenceMatchers } from '../domain/alert/silence.ts'
+import type { Silence, SilenceEdit, SilenceMatchers } from '../domain/alert/silence.ts'
 import type { Author } from '../domain/shadow/record.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 
@@ -21,8 +21,11 @@ export type AlertChange =
       readonly ifRevision: number | undefined
     }
   | { readonly kind: 'delete_rule'; readonly id: RuleId; readonly ifRevision: number | undefined }
-  | { readonly kind: 'put_silence'; readonly silence: Silence; readonly isNew: boolean }
-  | { readonly kind: 'delete_silence'; readonly id: string }
+  | { readonly kind: 'create_silence'; readonly silence: Silence }
+  /** Only the fields that change, because the others may be changed by somebody else meanwhile. */
+  | { readonly kind: 'edit_silence'; readonly id: string; readonly edit: SilenceEdit }
+  /** Ends it now, if it is not over. */
+  | { readonly kind: 'end_silence'; readonly id: string }
 
 export type AlertChangeOutcome =
   | { readonly kind: 'changed'; readonly rule?: Rule | undefined; readonly silence?: Silence | undefined }
@@ -44,4 +47,4 @@ export interface AlertsPort {
   counts(within: readonly string[] | undefined): Promise<AlertCounts>
 }
 
-export type { Rule, Silence, SilenceMatchers }
+export type { Rule, Silence, SilenceEdit, SilenceMatchers }

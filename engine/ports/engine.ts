@@ -156,7 +156,11 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   submit(deviceId: DeviceId, request: DeviceRequest, signed: Authorship): Promise<RequestOutcome>
   /** Decommissions the device and removes everything about it except the audit. A purge that has begun is completed even
    *  after a crash. `createdAt` distinguishes the device from a later one with the same id. */
-  purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome>
+  purge(
+    deviceId: DeviceId,
+    meant: { readonly createdAt: Millis; readonly ifRevision?: number | undefined },
+    signed: Authorship,
+  ): Promise<PurgeOutcome>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>

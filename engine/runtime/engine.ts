@@ -167,9 +167,13 @@ export class LocalEngine extends StoredReads implements Engine {
     return this.#parts.submit(deviceId, request, signed)
   }
 
-  purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome> {
+  purge(
+    deviceId: DeviceId,
+    meant: Parameters<Engine['purge']>[1],
+    signed: Authorship,
+  ): Promise<PurgeOutcome> {
     if (this.#isClosing) return Promise.reject(shuttingDown())
-    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'purge', deviceId, createdAt, signed })
+    return this.#parts.nodes.runAtOwner(LEADER_PARTITION, { kind: 'purge', deviceId, ...meant, signed })
   }
 
   async view(deviceId: DeviceId): Promise<DeviceView | undefined> {

@@ -70,12 +70,11 @@ export async function openWorld(): Promise<World> {
       by: user.id,
     })
     await engine.alerts.change({
-      kind: 'put_silence',
+      kind: 'create_silence',
       silence: {
         ...{ silence_id: 'sil_1', matchers: { device_id: 'gw' }, windows: [], comment: 'x' },
         ...{ starts_at: NOW, ends_at: NOW + 1e9, created_by: user.id, created_at: NOW, revision: 1 },
       },
-      isNew: true,
     })
     await engine.publish(robot, 'telemetry', { m: 1 })
     await engine.publish(robot, 'status', { status: 'rubbish' })

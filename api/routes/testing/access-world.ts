@@ -63,7 +63,7 @@ export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<vo
     created_at: NOW,
     revision: 1,
   }
-  await engine.alerts.change({ kind: 'put_silence', silence, isNew: true })
+  await engine.alerts.change({ kind: 'create_silence', silence })
   const id = UserId('usr_else')
   const rest = { disabled: false, lastLoginAt: undefined, tokensValidFrom: Millis(0), passwordHash: '' }
   await engine.users.put({ ...about, ...rest, id, email: 'else@example.com' })

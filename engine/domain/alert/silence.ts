@@ -28,6 +28,18 @@ export interface Silence {
   readonly revision: number
 }
 
+export type SilenceEdit = Partial<Pick<Silence, 'matchers' | 'starts_at' | 'ends_at' | 'windows' | 'comment'>>
+
+const YEAR_MS = 366 * 86_400_000
+
+/** Completes the error message about another span. */
+export const SILENCE_SPAN_EXPECTED = 'must come after starts_at, by at most a year'
+
+/** Whether a silence may last so long. */
+export function isSilenceSpan({ starts_at, ends_at }: Pick<Silence, 'starts_at' | 'ends_at'>): boolean {
+  return ends_at > starts_at && ends_at - starts_at <= YEAR_MS
+}
+
 export interface CompiledSilence {
   readonly id: string
   readonly matches: (device: Member | undefined, ruleId: string, severity: AlertSeverity) => boolean

@@ -55,6 +55,7 @@ export type DeviceRequest =
       readonly reason?: string | undefined
       /** If left out, the request concerns whichever device has the id. */
       readonly createdAt?: Millis | undefined
+      readonly ifRevision?: number | undefined
     }
   /** Decommissions the device and removes everything about it. `createdAt` distinguishes it from a later device with the
    *  same id. */

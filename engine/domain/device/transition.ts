@@ -164,6 +164,8 @@ function applyRequest(
     case 'decommission':
       if (request.createdAt !== undefined && request.createdAt !== device.createdAt)
         return refuse(device, 'NOT_FOUND', {})
+      if (request.ifRevision !== undefined && request.ifRevision !== device.revision)
+        return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: request.ifRevision })
       return decommission(device, { reason: request.reason, by: author, now })
     case 'purge':
       return purge(device, request.createdAt, { by: author, now })

@@ -13,6 +13,7 @@ import {
   replaceRule,
   toRuleRequest,
 } from '../../domain/alert/rule.ts'
+import { isSilenceSpan, SILENCE_SPAN_EXPECTED, type Silence } from '../../domain/alert/silence.ts'
 import { TYPE_RULE_FIELDS } from '../../domain/alert/type-rules.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -66,11 +67,12 @@ export class AlertDesk {
         return this.#editRule(change)
       case 'delete_rule':
         return this.#deleteRule(change)
-      case 'put_silence':
-        return this.#putSilence(change)
-      case 'delete_silence':
-        await this.#save({ collection: SILENCES, id: change.id, bytes: undefined })
-        return { kind: 'changed' }
+      case 'create_silence':
+        return this.#createSilence(change.silence)
+      case 'edit_silence':
+        return this.#editSilence(change)
+      case 'end_silence':
+        return this.#endSilence(change.id)
       default:
         return unreachable(change)
     }
@@ -159,28 +161,51 @@ export class AlertDesk {
     return rule !== undefined && !isFleetCondition(rule.condition)
   }
 
-  async #putSilence({
-    silence,
-    isNew,
-  }: Extract<AlertChange, { kind: 'put_silence' }>): Promise<AlertChangeOutcome> {
+  async #createSilence(silence: Silence): Promise<AlertChangeOutcome> {
     const { book, clock } = this.#ports
     const { silences } = book.settings
-    const known = silences.find(({ silence_id: id }) => id === silence.silence_id)
-    if (isNew && known !== undefined) return { kind: 'changed', silence: known }
-    if (!isNew && known === undefined) return refused('NOT_FOUND', { message: 'no such silence' })
+    const known = this.#silence(silence.silence_id)
+    if (known !== undefined) return { kind: 'changed', silence: known }
     const now = clock.now()
     // Silences that are over stay readable until their room is needed.
-    const excess = isNew ? silences.length + 1 - LIMITS.silencesMax : 0
+    const excess = silences.length + 1 - LIMITS.silencesMax
     const over = silences
       .filter(({ ends_at: endsAt }) => endsAt <= now)
       .toSorted((a, b) => a.ends_at - b.ends_at)
       .filter(({ ends_at: endsAt }, i) => i < excess || endsAt + SILENCE_KEPT_MS < now)
-    if (isNew && silences.length - over.length >= LIMITS.silencesMax)
+    if (silences.length - over.length >= LIMITS.silencesMax)
       return refused('LIMIT_REACHED', { limit: LIMITS.silencesMax })
-    await this.#save(
-      { collection: SILENCES, id: silence.silence_id, bytes: packDocument(silence) },
-      ...over.map(({ silence_id: id }) => ({ collection: SILENCES, id, bytes: undefined })),
-    )
+    const removals = over.map(({ silence_id: id }) => ({ collection: SILENCES, id, bytes: undefined }))
+    return this.#keepSilence(silence, removals)
+  }
+
+  async #editSilence({
+    id,
+    edit,
+  }: Extract<AlertChange, { kind: 'edit_silence' }>): Promise<AlertChangeOutcome> {
+    const before = this.#silence(id)
+    if (before === undefined) return silenceNotFound()
+    const silence = { ...before, ...edit, revision: before.revision + 1 }
+    // One that was ended at once may still get another comment.
+    const hasOtherSpan = edit.starts_at !== undefined || edit.ends_at !== undefined
+    return hasOtherSpan && !isSilenceSpan(silence) ? wrongSpan() : this.#keepSilence(silence)
+  }
+
+  async #endSilence(id: string): Promise<AlertChangeOutcome> {
+    const before = this.#silence(id)
+    if (before === undefined) return silenceNotFound()
+    const now = this.#ports.clock.now()
+    if (before.ends_at <= now) return { kind: 'changed', silence: before }
+    const starts_at = Math.min(before.starts_at, now)
+    return this.#keepSilence({ ...before, starts_at, ends_at: now, revision: before.revision + 1 })
+  }
+
+  #silence(id: string): Silence | undefined {
+    return this.#ports.book.settings.silences.find(({ silence_id: each }) => each === id)
+  }
+
+  async #keepSilence(silence: Silence, more: readonly SavedDocument[] = []): Promise<AlertChangeOutcome> {
+    await this.#save({ collection: SILENCES, id: silence.silence_id, bytes: packDocument(silence) }, ...more)
     return { kind: 'changed', silence }
   }
 
@@ -189,6 +214,16 @@ export class AlertDesk {
     await store.save({ ...NO_SAVE, claims, documents })
     await Promise.all(documents.map(({ collection, id }) => book.refresh(collection, id)))
   }
+}
+
+const silenceNotFound = () => refused('NOT_FOUND', { message: 'no such silence' })
+
+function wrongSpan(): EngineRefusal {
+  const error = { path: '/ends_at', code: 'OUT_OF_RANGE', message: SILENCE_SPAN_EXPECTED }
+  return refused('VALIDATION_FAILED', {
+    message: `${error.path}: ${error.message}`,
+    errors: [{ in: 'body', ...error }],
+  })
 }
 
 /** The ids of the rules whose alerts a condition about the fleet counts. */

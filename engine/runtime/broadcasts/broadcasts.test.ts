@@ -210,3 +210,22 @@ test('only the newest broadcasts are kept', async () => {
   const found = (n: number) => bench.broadcasts.state(BroadcastId(`n${n}`), { offset: 0, limit: 0 })
   expect([await found(0), (await found(1))?.broadcast.id]).toEqual([undefined, 'n1'])
 })
+
+test('no member is left out, or asked twice, while devices join and leave the group', async () => {
+  const bench = new Bench()
+  await bench.addDevices(1_200)
+  const create = (id: string, moved: readonly ReturnType<typeof deviceOf>[]) => {
+    const creating = bench.broadcasts.create({ ...stop, broadcastId: BroadcastId(id) })
+    // The members are looked at in steps. This is saved between two of them.
+    return bench.store.save({ ...NO_SAVE, changed: moved }).then(() => bench.settled(creating))
+  }
+  expect(await create('b1', [deviceOf('d0', { group: 'yard' })])).toMatchObject({
+    broadcast: { total: 1_200 },
+  })
+  expect(bench.commands.size).toBe(1_200)
+  expect(await create('b2', [deviceOf('a', { group: 'hall' })])).toMatchObject({
+    broadcast: { total: 1_199 },
+  })
+  const asked = [...bench.commands.values()].map((commands) => commands.length)
+  expect(Math.max(...asked)).toBe(2)
+})

@@ -23,7 +23,6 @@ import { createCommand } from '../../domain/command/create.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
-import type { DeviceRecord } from '../../domain/device/record.ts'
 import { isInScope } from '../../domain/group-scope.ts'
 import { own } from '../../domain/shadow/json-object.ts'
 import { userAuthor } from '../../domain/shadow/record.ts'
@@ -204,12 +203,12 @@ export class Broadcasts {
     return this.#handingOut.has(broadcast.id) ? { ...counted, pending: counted.pending + missing } : counted
   }
 
-  /** Finds the members in steps, so that the process stays responsive. */
+  /** The members at the moment of the call. They are looked at in steps, so that the process stays responsive. */
   async #membersOf(request: BroadcastRequest): Promise<readonly BroadcastMember[]> {
     const { group, within, chosen, unfit = {} } = request
     const { store, schedule } = this.#ports
     const members: BroadcastMember[] = []
-    const add = ({ id: deviceId, status, type }: DeviceSummary | DeviceRecord) =>
+    const add = ({ id: deviceId, status, type }: DeviceSummary) =>
       members.push({ deviceId, status, unfit: own(unfit, type) })
     if (chosen?.members.kind === 'named') {
       // Not in steps, because a request may name only a limited number of devices.
@@ -219,13 +218,14 @@ export class Broadcasts {
       }
       return members
     }
-    const filter = chosen?.members.filter ?? { group, within }
-    for (let offset = 0; ; offset += LIST_AT_ONCE) {
-      const { devices } = store.devices.list(filter, { offset, limit: LIST_AT_ONCE, sort: 'device_id' })
-      devices.forEach(add)
-      if (devices.length < LIST_AT_ONCE) return members
-      await schedule.sleep(0)
+    // All at once, because pages of a list that changes meanwhile would leave out some members and have others twice.
+    const ids = store.devices.matching(chosen?.members.filter ?? { group, within })
+    for (const [place, id] of ids.entries()) {
+      if (place > 0 && place % LIST_AT_ONCE === 0) await schedule.sleep(0)
+      const device = store.devices.summary(id)
+      if (device !== undefined) add(device)
     }
+    return members
   }
 
   #begin(saved: SavedBroadcast, members: readonly DeviceId[]): Promise<void> {

@@ -19,6 +19,8 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 export interface Purge {
   readonly deviceId: DeviceId
   readonly createdAt: Millis
+  /** Judged once, before the purge begins. */
+  readonly ifRevision?: number | undefined
   readonly signed: Authorship
 }
 
@@ -66,11 +68,11 @@ export class PurgeDesk {
 
   /** Resolves once the device is gone, or after a while with its view so far. */
   async purge(purge: Purge): Promise<PurgeOutcome> {
-    const { deviceId, createdAt, signed } = purge
+    const { deviceId, createdAt, ifRevision, signed } = purge
     if (!this.#purges.has(deviceId) && this.#purges.size >= LIMITS.purgesMax)
       return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.purgesMax } }
     await this.#save(purge, packr.pack(purge))
-    const decommission = { kind: 'decommission', reason: 'purged', createdAt } as const
+    const decommission = { kind: 'decommission', reason: 'purged', createdAt, ifRevision } as const
     const submitted = await this.#ports.submit(deviceId, decommission, signed)
     if (submitted.kind === 'refused') {
       await this.#removePurge(purge)

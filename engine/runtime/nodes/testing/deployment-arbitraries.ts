@@ -47,7 +47,7 @@ const alertChange: fc.Arbitrary<AlertChange> = fc.oneof(
     id: name.map(RuleId),
     ifRevision: optional(count),
   }),
-  fc.record({ kind: fc.constant('delete_silence' as const), id: name }),
+  fc.record({ kind: fc.constant('end_silence' as const), id: name }),
 )
 
 export const anyDeploymentWork = fc.oneof(
