@@ -320,6 +320,23 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(counts(await ask({ ...span, interval: '1h' }))).toEqual([3, 2])
     })
 
+    test('marks of late hours that overlap count each point once', async () => {
+      const day = newDay()
+      const values = Array.from({ length: 6 }, (_, hour) => ({
+        ...{ device: 'o', at: day + hour * HOUR, version: hour, values: { v: 1 } },
+      }))
+      await telemetry.insert(pointsBlock(values))
+      await settle(day + 6 * HOUR)
+      const mark = (from: number, until?: number) => ({
+        ...{ device: 'o', hour: (day + from * HOUR) / SECOND },
+        ...(until !== undefined && { until: (day + until * HOUR) / SECOND }),
+      })
+      await settle(day + 6 * HOUR, [mark(1), mark(0, 3), mark(2, 5), mark(2), mark(4), mark(5), mark(5, 6)])
+      const span = { device: 'o', metric: 'v', from: day, to: day + DAY } as const
+      for (const interval of ['1m', '1h'] as const)
+        expect((await ask({ ...span, interval })).map(({ count }) => count)).toEqual([1, 1, 1, 1, 1, 1])
+    })
+
     test('points that return after their hour was settled count once it is settled again', async () => {
       const day = newDay()
       const point = (at: number, v: number) => ({ device: 'n', at: day + at, version: at, values: { v } })
