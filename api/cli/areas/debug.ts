@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli, Connection } from '../cli.ts'
 import { DEVICE_ARGUMENT } from '../option-parsers.ts'
+import { patiently } from '../patiently.ts'
 import { watch } from '../watch.ts'
 import { DebugRecords, printLine } from './debug-records.ts'
 
@@ -65,7 +66,7 @@ async function showState(cli: Cli, { client }: Connection, deviceId: string): Pr
 async function poll(cli: Cli, records: DebugRecords): Promise<void> {
   while (!cli.signal.aborted) {
     await sleep(POLL_EVERY_MS, undefined, { signal: cli.signal }).catch(() => undefined)
-    if (!cli.signal.aborted) await records.printNew()
+    if (!cli.signal.aborted) await patiently(cli, () => records.printNew())
   }
 }
 
