@@ -12,6 +12,7 @@ import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
 import type { ManifestKeys } from './manifest.ts'
 import { Outbox } from './outbox.ts'
 import { type DeviceStorage, memoryStorage } from './storage.ts'
+import { unsendable } from './unsendable.ts'
 
 export interface FleetDeviceOptions {
   /** `mqtt://host:1883`, `mqtts://host:8883` or `ws://host:8083/mqtt`. */
@@ -154,7 +155,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   /** Sends measurements, which are timed at this instant unless they carry their own time. Resolves once the service has
-   *  stored them; rejects if there was no room to keep them until then. */
+   *  stored them; rejects if there was no room to keep them until then, or if they are too large. */
   telemetry(data: JsonObject, name?: string): Promise<void> {
     const body = 'timestamp' in data ? data : { timestamp: new Date().toISOString(), ...data }
     return this.#send(name === undefined ? 'telemetry' : `telemetry/${name}`, body)
@@ -290,6 +291,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
 
   #send(suffix: string, body: JsonObject | '', qos: 0 | 1 | 2 = 1): Promise<void> {
     const payload = body === '' ? '' : JSON.stringify(body)
+    const fault = unsendable(`fleet/${this.#options.deviceId}/${suffix}`, payload)
+    if (fault !== undefined) return Promise.reject(new Error(fault))
     return this.#outbox.add({ suffix, payload, qos })
   }
 
