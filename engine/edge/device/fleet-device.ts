@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePayload } from '../payload.ts'
-import { waitBeforeConnect } from './backoff.ts'
+import { Attempts } from './backoff.ts'
 import { type CommandHandler, Commands } from './commands.ts'
 import { Connection, type ConnectionEvents } from './connection.ts'
 import { type DesiredHandler, DesiredState } from './desired-state.ts'
@@ -67,6 +67,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   readonly #startedAt = Date.now()
   readonly #outbox: Outbox
   readonly #desired: DesiredState
+  readonly #attempts = new Attempts()
   readonly #commandHandlers = new Map<string, CommandHandler>()
   #otherCommands: CommandHandler | undefined
   #firmwareHandlers: FirmwareHandlers | undefined
@@ -75,7 +76,6 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   #connection: Connection | undefined
   #isOpen = false
   #seq = 0
-  #failures = 0
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
@@ -229,7 +229,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   #opened(connection: Connection): void {
-    this.#failures = 0
+    this.#attempts.opened(performance.now())
     this.#isOpen = true
     const { heartbeatSec = HEARTBEAT_SEC } = this.#options
     this.#heartbeat = setInterval(() => {
@@ -248,7 +248,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     this.#outbox.disconnected()
     this.emit(wasOpen ? 'disconnected' : 'unreachable', error)
     if (this.#isClosed) return
-    const waitMs = waitBeforeConnect(this.#failures++, refused, Math.random())
+    const about = { now: performance.now(), wasRefused: refused, random: Math.random() }
+    const waitMs = this.#attempts.closed(about)
     this.#retry = setTimeout(() => this.#open(), waitMs)
   }
 
