@@ -294,6 +294,22 @@ test('a call without an answer fails after its timeout', async () => {
   expect(pausesMs).toHaveLength(1)
 })
 
+test('an upload takes as long as it takes, whatever the timeout of other calls is', async () => {
+  const held: ServerResponse[] = []
+  const hold = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'POST') held.push(response)
+  }
+  const { fleet } = await scripted(hold, { timeoutMs: 50, triesMax: 1 })
+  const uploading = fleet.uploadFirmware({ body: new FormData() })
+  while (held.length === 0) await failureOf(fleet.me())
+  expect(await failureOf(fleet.me())).toMatchObject({ fault: 'timeout' })
+  for (const response of held) {
+    response.statusCode = 201
+    accept(response, { firmware_id: 'fw_1' })
+  }
+  expect(await uploading).toMatchObject({ firmware_id: 'fw_1' })
+})
+
 test('an aborted call ends with the caller’s reason', async () => {
   const caller = new AbortController()
   const { fleet, sent } = await scripted(() => caller.abort(new Error('enough')))

@@ -19,7 +19,7 @@ export { ConnectionError, RefusalError, type Session, type TokenSource }
 export interface ClientOptions extends Identity {
   /** Origin of the service, without `/api/v1`. */
   readonly baseUrl: string
-  /** Applies to each try. */
+  /** Applies to each try, but not to uploads of files. */
   readonly timeoutMs?: number
   /** Number of tries, including the first. */
   readonly triesMax?: number

@@ -12,7 +12,7 @@ interface LetterFilter {
   readonly recent: number
 }
 
-/** Ids remembered as shown. A single read of the list returns far fewer. */
+/** Ids remembered as shown. A read of the list goes back no further. */
 const SHOWN_MAX = 10_000
 
 export async function followDeadLetters(cli: Cli, { device, reason, recent }: LetterFilter): Promise<void> {
@@ -25,10 +25,17 @@ export async function followDeadLetters(cli: Cli, { device, reason, recent }: Le
     for (const oldest of shown) if (shown.size > SHOWN_MAX) shown.delete(oldest)
     cli.output.event(letter, () => [at, of, topic, why, detail, payload])
   }
+  let isFirst = true
+  /** Shows some recent ones, and after a lost connection all that have come since. */
   const look = async () => {
     const query = { per_page: recent, ...definedFields({ device_id: device, reason }) }
-    const { data } = await client.listDeadLetters({ query })
-    for (const letter of data.toReversed()) show(letter)
+    const unseen: JsonObject[] = []
+    for await (const { data } of client.pages.listDeadLetters({ query })) {
+      unseen.push(...data)
+      if (isFirst || unseen.length >= SHOWN_MAX || data.some(({ id }) => shown.has(id))) break
+    }
+    isFirst = false
+    for (const letter of unseen.reverse()) show(letter)
   }
   // One read at a time. Events that arrive meanwhile are shown afterwards, and only once.
   let looking = Promise.resolve()

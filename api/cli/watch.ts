@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import { errorText } from '../../schemas/error-text.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Cli, Connection } from './cli.ts'
-import { EXIT, Failure, refusalExit } from './failure.ts'
+import { EXIT, Failure, refusalExit, toFailureReport } from './failure.ts'
 
 export interface Subscription {
   readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events' | 'audit'
@@ -49,7 +49,7 @@ export async function watch(
   let tries = 0
   while (!cli.signal.aborted) {
     // If the first attempt fails, the command ends, because the service may never have been there.
-    const token = tries === 0 ? await connection.token() : await connection.token().catch(() => undefined)
+    const token = tries === 0 ? await connection.token() : await tokenAgain(connection)
     const ended =
       token === undefined ? UNREACHABLE : await follow({ cli, connection, token }, subscription, onFrame)
     if (cli.signal.aborted) return
@@ -63,6 +63,14 @@ export async function watch(
     const pauseMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (tries - 1))
     await sleep(pauseMs, undefined, { signal: cli.signal }).catch(() => undefined)
   }
+}
+
+/** Undefined if the service is away. A login that was ended meanwhile does not come back. */
+function tokenAgain(connection: Connection): Promise<string | undefined> {
+  return connection.token().catch((error: unknown) => {
+    if (toFailureReport(error).exitCode === EXIT.notAllowed) throw error
+    return undefined
+  })
 }
 
 interface Session {

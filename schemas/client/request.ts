@@ -12,6 +12,9 @@ export interface Where {
   readonly signal: AbortSignal | undefined
 }
 
+/** A file takes as long as the connection is slow. The service ends an upload that has gone silent. */
+const UPLOAD_TIMEOUT_MS = 6 * 3_600_000
+
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'PUT', 'DELETE'])
 
 export function toRequest(
@@ -24,12 +27,13 @@ export function toRequest(
   const waitSec = Number(query.find(([name]) => name === 'wait')?.[1] ?? 0)
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, call[name]))
   const search = searchOf(query)
+  const usualMs = call['body'] instanceof FormData ? UPLOAD_TIMEOUT_MS : timeoutMs
   return {
     url: `${baseUrl}${path}${search === '' ? '' : `?${search}`}`,
     method: operation.method,
     headers: headersOf(operation, call, token),
     body: bodyOf(operation, call['body']),
-    timeoutMs: (call.timeoutMs ?? timeoutMs) + waitSec * 1000,
+    timeoutMs: (call.timeoutMs ?? usualMs) + waitSec * 1000,
     isRepeatable: REPEATABLE.has(operation.method) || call.idempotencyKey !== undefined,
     signal: call.signal ?? signal,
     expected: new Set(Object.keys(operation.replies).map(Number)),

@@ -21,6 +21,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { jsonObject, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
+import { patiently } from '../patiently.ts'
 import { confirm } from '../prompt.ts'
 import { selector } from './device-selector.ts'
 
@@ -127,7 +128,8 @@ export async function sendBroadcast(
   const { broadcast_id } = sent
   const deadline = wait === true ? Number.POSITIVE_INFINITY : performance.now() + wait * 1_000
   for (;;) {
-    const state = await client.getBroadcast({ broadcast_id, query: { per_page: 1 } })
+    const ask = () => client.getBroadcast({ broadcast_id, query: { per_page: 1 } })
+    const state = await patiently(cli, ask, deadline)
     const isOpen = OPEN.has(state.status)
     if (!isOpen || performance.now() >= deadline) {
       cli.output.progress(undefined)

@@ -19,6 +19,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
+import { patiently } from '../patiently.ts'
 import { sendBroadcast } from './broadcast.ts'
 import {
   type ChangeOptions,
@@ -125,10 +126,11 @@ async function sendOne(
   if (wait !== undefined) failUnlessCompleted(ended)
 }
 
-/** Tells the user if the device is offline, because the wait may be long. */
+/** Tells the user if the device is offline, because the wait may be long. The command is sent, so nothing here ends the wait. */
 async function noteIfOffline({ cli, client }: CommandConnection, deviceId: string): Promise<void> {
-  const { status, connectivity, last_seen_at: seenAt } = await client.getDevice({ device_id: deviceId })
-  if (connectivity.connected) return
+  const device = await client.getDevice({ device_id: deviceId }).catch(() => undefined)
+  if (device === undefined || device.connectivity.connected) return
+  const { status, last_seen_at: seenAt } = device
   const seen = seenAt === null ? 'has never connected' : `was last heard at ${seenAt}`
   cli.output.note(
     `${deviceId} is ${status} and not connected: it ${seen}; the command waits until it expires`,
@@ -147,7 +149,8 @@ async function awaitEnd(
     const leftSec = Math.ceil((deadline - performance.now()) / 1000)
     const percent = seen.progress === null ? '' : ` ${seen.progress} %`
     cli.output.progress(`${cmd_id}: ${seen.status}${percent}`)
-    seen = await client.getCommand({ device_id, cmd_id, query: { wait: Math.min(POLL_SEC, leftSec) } })
+    const query = { wait: Math.min(POLL_SEC, leftSec) }
+    seen = await patiently(cli, () => client.getCommand({ device_id, cmd_id, query }), deadline)
   }
   cli.output.progress(undefined)
   return seen

@@ -14,6 +14,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
+import { patiently } from '../patiently.ts'
 import { progressBar } from '../progress-bar.ts'
 import { confirm } from '../prompt.ts'
 
@@ -254,8 +255,8 @@ function status(command: Command, cli: Cli): void {
 
 /** Shows progress until the deployment makes no further progress by itself. Any end but `completed` is a failure. */
 async function follow(cli: Cli, { client }: Connection, deployment_id: string): Promise<void> {
+  let deployment = await client.getDeployment({ deployment_id })
   for (;;) {
-    const deployment = await client.getDeployment({ deployment_id })
     if (IDLE_STATUSES.has(deployment.status)) {
       cli.output.progress(undefined)
       cli.output.item(deployment, FIELDS)
@@ -264,6 +265,7 @@ async function follow(cli: Cli, { client }: Connection, deployment_id: string): 
     }
     cli.output.progress(`${deployment_id}: ${deployment.status} ${barText(deployment.progress)}`)
     await passes(POLL_EVERY_MS, undefined, { signal: cli.signal })
+    deployment = await patiently(cli, () => client.getDeployment({ deployment_id }))
   }
 }
 

@@ -13,3 +13,25 @@ export function waitBeforeConnect(failures: number, wasRefused: boolean, random:
   // At most one attempt per second once attempts fail.
   return Math.max(failures > 1 ? 1_000 : 0, random * ceiling)
 }
+
+/** A connection that breaks sooner is as good as none: another program may have the same id, or the storage may be full. */
+const STEADY_MS = 5_000
+
+/** Counts the attempts since the last connection that lasted. */
+export class Attempts {
+  #failures = 0
+  #openedAt: number | undefined
+
+  /** `now` is monotonic. */
+  opened(now: number): void {
+    this.#openedAt = now
+  }
+
+  /** Returns how long to wait before the next attempt. */
+  closed({ now, wasRefused, random }: { now: number; wasRefused: boolean; random: number }): number {
+    const openMs = this.#openedAt === undefined ? 0 : now - this.#openedAt
+    this.#openedAt = undefined
+    if (openMs >= STEADY_MS) this.#failures = 0
+    return waitBeforeConnect(this.#failures++, wasRefused, random)
+  }
+}

@@ -1,5 +1,6 @@
 // One MQTT connection of a device, with its own session id and last will. Each reconnect creates a new instance.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AckSieve } from './ack-sieve.ts'
@@ -28,6 +29,7 @@ export interface ConnectionEvents {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
+const LEAVE_MS_MAX = 3_000
 /** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
 const REFUSALS: readonly unknown[] = [2, 4, 5]
 
@@ -81,8 +83,16 @@ export class Connection {
     return this.#say('online', reason)
   }
 
-  /** Publishes an offline status if it can, and disconnects. */
+  /** Publishes an offline status if it can, and disconnects. A broker that has gone silent is not waited for. */
   async leave(reason: string): Promise<void> {
+    const late = new AbortController()
+    const isTooLate = sleep(LEAVE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)
+    await Promise.race([this.#leaveInOrder(reason), isTooLate])
+    late.abort()
+    this.#client.end(true)
+  }
+
+  async #leaveInOrder(reason: string): Promise<void> {
     if (this.#client.connected) await this.#say('offline', reason).catch(() => undefined)
     await this.#client.endAsync()
   }

@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { errorText } from '../../../schemas/error-text.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
+import { isTooSoon } from './commands.ts'
 import { DownloadError, download } from './download.ts'
 import { type FirmwareMessage, readFirmwareMessage } from './firmware-message.ts'
 import { distrust, type ManifestKeys } from './manifest.ts'
+import { deleteOldImages } from './old-images.ts'
 import { type DeviceStorage, readJson, writeJson } from './storage.ts'
 
 export type FirmwareDecision =
@@ -60,7 +62,6 @@ interface Job {
 }
 
 const NAME = 'firmware.json'
-const PROGRESS_EVERY_MS = 1_000
 const REFRESH_WAIT_MS = 120_000
 
 export class FirmwareUpdates {
@@ -214,6 +215,8 @@ export class FirmwareUpdates {
       if (message.localOk && (await handlers.switchTo?.(message)) === true)
         return await this.#reboot(message, handlers)
       const path = join(await this.#folderFor(handlers), `${message.sha256}.image`)
+      // Before the download, so that there is room for it.
+      await deleteOldImages(path).catch((error: unknown) => this.#ports.failed(error))
       await this.#download(message, { path, signal })
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
@@ -259,7 +262,7 @@ export class FirmwareUpdates {
   #progress(percent: number): void {
     const job = this.#job
     const now = this.#ports.now()
-    if (job === undefined || now - this.#toldAt < PROGRESS_EVERY_MS) return
+    if (job === undefined || isTooSoon(now - this.#toldAt)) return
     this.#toldAt = now
     const last = bodyOf(job.message, { status: 'downloading', progress: percent })
     this.#job = { ...job, last }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePayload } from '../payload.ts'
-import { waitBeforeConnect } from './backoff.ts'
+import { Attempts } from './backoff.ts'
 import { type CommandHandler, Commands } from './commands.ts'
 import { Connection, type ConnectionEvents } from './connection.ts'
 import { type DesiredHandler, DesiredState } from './desired-state.ts'
@@ -12,6 +12,7 @@ import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
 import type { ManifestKeys } from './manifest.ts'
 import { Outbox } from './outbox.ts'
 import { type DeviceStorage, memoryStorage } from './storage.ts'
+import { unsendable } from './unsendable.ts'
 
 export interface FleetDeviceOptions {
   /** `mqtt://host:1883`, `mqtts://host:8883` or `ws://host:8083/mqtt`. */
@@ -66,6 +67,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   readonly #startedAt = Date.now()
   readonly #outbox: Outbox
   readonly #desired: DesiredState
+  readonly #attempts = new Attempts()
   readonly #commandHandlers = new Map<string, CommandHandler>()
   #otherCommands: CommandHandler | undefined
   #firmwareHandlers: FirmwareHandlers | undefined
@@ -74,7 +76,6 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   #connection: Connection | undefined
   #isOpen = false
   #seq = 0
-  #failures = 0
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
@@ -154,7 +155,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   /** Sends measurements, which are timed at this instant unless they carry their own time. Resolves once the service has
-   *  stored them; rejects if there was no room to keep them until then. */
+   *  stored them; rejects if there was no room to keep them until then, or if they are too large. */
   telemetry(data: JsonObject, name?: string): Promise<void> {
     const body = 'timestamp' in data ? data : { timestamp: new Date().toISOString(), ...data }
     return this.#send(name === undefined ? 'telemetry' : `telemetry/${name}`, body)
@@ -228,7 +229,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   #opened(connection: Connection): void {
-    this.#failures = 0
+    this.#attempts.opened(performance.now())
     this.#isOpen = true
     const { heartbeatSec = HEARTBEAT_SEC } = this.#options
     this.#heartbeat = setInterval(() => {
@@ -247,7 +248,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     this.#outbox.disconnected()
     this.emit(wasOpen ? 'disconnected' : 'unreachable', error)
     if (this.#isClosed) return
-    const waitMs = waitBeforeConnect(this.#failures++, refused, Math.random())
+    const about = { now: performance.now(), wasRefused: refused, random: Math.random() }
+    const waitMs = this.#attempts.closed(about)
     this.#retry = setTimeout(() => this.#open(), waitMs)
   }
 
@@ -290,6 +292,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
 
   #send(suffix: string, body: JsonObject | '', qos: 0 | 1 | 2 = 1): Promise<void> {
     const payload = body === '' ? '' : JSON.stringify(body)
+    const fault = unsendable(`fleet/${this.#options.deviceId}/${suffix}`, payload)
+    if (fault !== undefined) return Promise.reject(new Error(fault))
     return this.#outbox.add({ suffix, payload, qos })
   }
 

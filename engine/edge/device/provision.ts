@@ -70,6 +70,8 @@ async function ask({ url, key, deviceId, name, signal }: ProvisionOptions): Prom
   if (response.ok && isKept(body)) return body.mqtt_token
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   if (after > 0) return after * 1000
+  // The service or a proxy is in trouble, which passes.
+  if (response.status === 429 || response.status >= 500) throw new Error(`status ${response.status}`)
   const { code, detail, title } = Object(body) as Readonly<Record<string, unknown>>
   throw new ProvisioningRefusal(String(code ?? response.status), String(detail ?? title ?? ''))
 }

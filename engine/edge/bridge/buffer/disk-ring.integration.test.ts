@@ -82,3 +82,10 @@ test('files of other programs are not touched', async () => {
   expect(ring.isEmpty).toBe(true)
   expect(readdirSync(folder)).toEqual(['notes.txt'])
 })
+
+test('a line after one that was cut off by a kill is whole', async () => {
+  writeFileSync(join(folder, '000000000001.jsonl'), 'line 0\nli')
+  const ring = await open()
+  for (const line of numbers(1, 3)) ring.add(line)
+  expect(await takeAll(ring)).toEqual(['line 0', 'li', 'line 1', 'line 2'])
+})

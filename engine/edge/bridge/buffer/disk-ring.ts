@@ -17,6 +17,8 @@ interface Segment {
   newestAt: number
   /** True once reading has begun. Nothing is appended to the file any more. */
   isSealed: boolean
+  /** True if its last line may be cut off, by a kill or a full disk. */
+  mayBeTorn: boolean
 }
 
 /** The number of files in a full ring. One file is dropped at a time. */
@@ -63,7 +65,7 @@ export class DiskRing {
       names.map(async (name) => {
         const path = join(folder, name)
         const { size, mtimeMs } = await stat(path)
-        return { path, bytes: size, newestAt: mtimeMs, isSealed: false }
+        return { path, bytes: size, newestAt: mtimeMs, isSealed: false, mayBeTorn: true }
       }),
     )
     const next = Number.parseInt(names.at(-1) ?? '0', 10) + 1
@@ -134,8 +136,12 @@ export class DiskRing {
       this.#pendingBytes = 0
       try {
         const segment = this.#segmentToWrite()
-        await appendFile(segment.path, text)
-        segment.bytes += bytes
+        // Ends a line that was cut off, so that the next one is whole. Readers skip empty lines.
+        const start = segment.mayBeTorn ? '\n' : ''
+        segment.mayBeTorn = true
+        await appendFile(segment.path, start + text)
+        segment.mayBeTorn = false
+        segment.bytes += start.length + bytes
         segment.newestAt = this.#now()
         await this.#makeRoom()
       } catch (error) {
@@ -150,7 +156,8 @@ export class DiskRing {
     const isFull = last === undefined || last.bytes >= this.#bounds.bytesMax / SEGMENTS
     if (!isFull && !last.isSealed) return last
     const name = `${String(this.#next++).padStart(12, '0')}${ENDING}`
-    const segment = { path: join(this.#folder, name), bytes: 0, newestAt: this.#now(), isSealed: false }
+    const path = join(this.#folder, name)
+    const segment = { path, bytes: 0, newestAt: this.#now(), isSealed: false, mayBeTorn: false }
     this.#segments.push(segment)
     return segment
   }

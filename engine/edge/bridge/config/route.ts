@@ -2,6 +2,7 @@
 import { parseSuffix, TOPIC_ROOT } from '../../../../schemas/topics.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Section } from '../../config/yaml-file.ts'
+import { unsendable } from '../../device/unsendable.ts'
 import { type FieldTree, toFieldTree } from './field-tree.ts'
 
 const PRESETS = ['battery', 'odom', 'diagnostics', 'navsat', 'pose', 'joint_state'] as const
@@ -179,8 +180,9 @@ function suffixOf(section: Section, deviceId: string): string {
   const own = `${TOPIC_ROOT}/${deviceId}/`
   const suffix = topic.startsWith(own) ? topic.slice(own.length) : topic
   const isOutside = suffix.startsWith(`${TOPIC_ROOT}/`) || suffix.startsWith('/')
-  if (!isOutside && !/[+#\0]/.test(suffix)) return suffix
-  section.refuse('mqtt_topic', `must be relative to ${own} or below it, and must not contain + or #`)
+  const fault = unsendable(own + suffix, '')
+  if (!isOutside && fault === undefined) return suffix
+  section.refuse('mqtt_topic', isOutside ? `must be relative to ${own} or below it` : `is no topic: ${fault}`)
   return ''
 }
 
