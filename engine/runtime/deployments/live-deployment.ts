@@ -75,7 +75,9 @@ export function isEnlisted({ members, enlisted }: LiveDeployment): boolean {
 
 /** Notes in the record that every member was asked. */
 export function markEnlisted(deployment: Deployment, live: LiveDeployment): Deployment {
-  return deployment.isEnlisted === true || !isEnlisted(live) ? deployment : { ...deployment, isEnlisted: true }
+  return deployment.isEnlisted === true || !isEnlisted(live)
+    ? deployment
+    : { ...deployment, isEnlisted: true }
 }
 
 function memberCount({ stages }: Members): number {
