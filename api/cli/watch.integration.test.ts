@@ -50,7 +50,7 @@ test('a watcher whose login was ended says so instead of trying for ever', async
   await expect(watching).rejects.toThrow('not logged in')
 })
 
-test('of the dead letters that came while the connection was lost none is left out', async () => {
+test('no dead letter that came while the connection was lost is left out', async () => {
   const letters: { id: string }[] = []
   const add = (count: number) => {
     for (let n = 0; n < count; n++) letters.push({ id: String(letters.length) })

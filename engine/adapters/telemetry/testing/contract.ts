@@ -14,7 +14,7 @@ import type { Bucket } from '../../../domain/telemetry/summary.ts'
 import type { Fault } from '../../../ports/fault.ts'
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { ASKS, bucketsOf, HISTORY } from './history.ts'
-import { DeviceIdOf, historyBlock, type Message, pointsBlock, textsBlock } from './telemetry.ts'
+import { DeviceIdOf, historyBlock, METRIC_NAMES, type Message, pointsBlock, textsBlock } from './telemetry.ts'
 
 export interface TelemetryContract {
   readonly name: string
@@ -28,23 +28,6 @@ export interface TelemetryContract {
 const SECOND = 1_000_000
 const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
-const METRIC_NAMES = [
-  "'",
-  "'; DROP TABLE points; --",
-  "\\'",
-  '\\',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: an injection attempt, not a template.
-  '"`${}',
-  '{device:String}',
-  'a\tb\nc\rd',
-  '\0',
-  "x' OR '1'='1",
-  'é漢字🙂',
-  '--',
-  '/*',
-  '%_',
-]
-
 interface Ask {
   readonly device: string
   readonly metric: string

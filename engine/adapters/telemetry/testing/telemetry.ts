@@ -80,3 +80,21 @@ function collect(messages: readonly Message<number | string>[]): Rows {
   }
   return rows
 }
+
+/** Names that an adapter must pass on as they are. */
+export const METRIC_NAMES = [
+  "'",
+  "'; DROP TABLE points; --",
+  "\\'",
+  '\\',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: an injection attempt, not a template.
+  '"`${}',
+  '{device:String}',
+  'a\tb\nc\rd',
+  '\0',
+  "x' OR '1'='1",
+  'é漢字🙂',
+  '--',
+  '/*',
+  '%_',
+]
