@@ -6,6 +6,7 @@
 // - Once a row fails because of the service, the remaining rows are not tried.
 // - Rows are checked in portions, so that ten thousand of them do not block other requests.
 import { setImmediate } from 'node:timers/promises'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { BulkRow, REPORT_COLUMNS } from '../../schemas/bulk.ts'
@@ -116,13 +117,19 @@ function planOf(
   // Devices that were decommissioned when they were exported stay decommissioned.
   const isDecommissioned = 'status' in row.body && row.body.status === 'decommissioned'
   // A repeated row finds the device that it created (Q2).
-  const key = repeatKey && partKey(repeatKey, [row.row, row.body])
+  const ownKey = repeatKey && partKey(repeatKey, [row.row, row.body])
+  const isOld = (device: DeviceRecord | undefined) =>
+    device !== undefined && device.createdAt + LIMITS.idempotencyKeyMs <= services.clock.now()
+  const ownId = ownKey && parseDeviceId(idFor(ownKey, 'dev_', services.ids))
+  const first = ownId && services.engine.devices.get(ownId)
+  // An id that the key produced longer ago than keys are remembered is of another device.
+  const key = isOld(first) ? undefined : ownKey
   const generated = { device_id: idFor(key, 'dev_', services.ids) }
   // The body has just been validated.
   const wanted = { ...generated, ...(body as RegisterDeviceBody) }
   const id = parseDeviceId(wanted.device_id)
   const existing = id && services.engine.devices.get(id)
-  const isRepeated = key !== undefined && existing?.registrationKey === key.id
+  const isRepeated = key !== undefined && existing?.registrationKey === key.id && !isOld(existing)
   const isEdit = isUpsert && existing !== undefined && !isRepeated
   if (isDecommissioned && !isEdit) return refused('DEVICE_DECOMMISSIONED')
   const plan = isEdit ? toEdit(existing, wanted, isDecommissioned) : toRegistration(services, wanted)

@@ -85,7 +85,7 @@ export interface History {
   fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]>
   /** Commands of many devices, newest first, each once. */
   pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]>
-  /** All rows of these commands, newest first. */
+  /** The steps of these commands, newest first: of each status and conflict the first row, and the last row of all. */
   commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]>
   /** Newest first, each row once however often it was inserted. */
   history(query: HistoryQuery): Promise<readonly HistoryRow[]>

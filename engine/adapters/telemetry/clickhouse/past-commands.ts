@@ -96,9 +96,16 @@ export async function readCommandSteps(
     // Creation times are in milliseconds.
     ...timeConditions({ from: Math.min(...times), to: Math.max(...times) + 1 + LIFE_MS }, params),
   ]
+  const command = 'PARTITION BY device_id, command_id'
+  // Between its statuses, a command may have thousands of rows with its progress.
   const rows = await ask({
-    sql: `SELECT device_id, kind, toUnixTimestamp64Micro(at), version, body FROM history FINAL
-      WHERE ${parts.join(' AND ')} ORDER BY at DESC, version DESC LIMIT ${LIMITS.commandStepsMax} FORMAT RowBinary`,
+    sql: `SELECT device_id, kind, us, version, body FROM (
+        SELECT device_id, kind, toUnixTimestamp64Micro(at) AS us, version, body,
+          row_number() OVER (${command}, command_status, JSONExtractRaw(body, 'conflict') ORDER BY at, version) AS nth,
+          row_number() OVER (${command} ORDER BY at DESC, version DESC) AS nth_last
+        FROM history FINAL WHERE ${parts.join(' AND ')})
+      WHERE nth = 1 OR nth_last = 1
+      ORDER BY us DESC, version DESC LIMIT ${LIMITS.commandStepsMax} FORMAT RowBinary`,
     params,
     timeoutMs: LIMITS.telemetryQueryTimeoutMs,
   })

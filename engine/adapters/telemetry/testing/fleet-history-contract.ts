@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CommandId, Micros, Millis } from '../../../../schemas/ids.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../../schemas/vocabulary.ts'
 import { HISTORY_KINDS, type HistoryRow } from '../../../domain/history/row.ts'
+import { LIMITS } from '../../../limits.ts'
 import type { CommandPlace, FleetPlace } from '../../../ports/history.ts'
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { commandSteps, fleetRows, pastCommands } from './memory-fleet-history.ts'
@@ -174,6 +175,30 @@ export function fleetHistoryContract({
         ),
         { numRuns: runs },
       )
+    })
+
+    test('a command that reports its progress often does not crowd out the steps of others', async () => {
+      const deviceId = DeviceIdOf('chatty')
+      const step = (n: number, id: string, about: object): HistoryRow => ({
+        ...{ deviceId, kind: 'command', at: Micros((NOW + n) * 1000), version: n },
+        body: { command_id: id, command: 'go', ...about },
+      })
+      const reports = Array.from({ length: LIMITS.commandStepsMax + 5 }, (_, n) =>
+        step(n + 10, 'cmd_b', { status: 'acked', progress: n / 1_000 }),
+      )
+      const rows = [
+        step(1, 'cmd_a', { status: 'pending' }),
+        step(2, 'cmd_a', { status: 'completed' }),
+        step(3, 'cmd_b', { status: 'pending' }),
+        ...reports,
+      ]
+      await store([rows])
+      const places = ['cmd_b', 'cmd_a'].map((id) => ({
+        ...{ deviceId, commandId: CommandId(id), createdAt: Millis(NOW) },
+      }))
+      const steps = await telemetry.commandSteps(places)
+      const [, , b] = rows
+      expect(steps).toEqual([reports.at(-1), reports[0], b, rows[1], rows[0]])
     })
 
     test('a command whose creation is not in the history is not listed', async () => {

@@ -72,11 +72,18 @@ export function commandSteps(
   commands: readonly CommandPlace[],
 ): readonly HistoryRow[] {
   const wanted = new Set(commands.map(({ deviceId, commandId }) => `${deviceId} ${commandId}`))
-  return all
-    .filter(
-      ({ kind, deviceId, body }) => kind === 'command' && wanted.has(`${deviceId} ${body['command_id']}`),
-    )
-    .sort(byPlace)
+  const keyOf = ({ deviceId, body }: HistoryRow) => `${deviceId} ${body['command_id']}`
+  const newestFirst = all.filter((row) => row.kind === 'command' && wanted.has(keyOf(row))).sort(byPlace)
+  const firsts = new Map<string, HistoryRow>()
+  const lasts = new Map<string, HistoryRow>()
+  for (const row of newestFirst.toReversed()) {
+    const { status, conflict = null } = row.body
+    const key = `${keyOf(row)} ${status} ${JSON.stringify(conflict)}`
+    if (!firsts.has(key)) firsts.set(key, row)
+    lasts.set(keyOf(row), row)
+  }
+  const shown = new Set([...firsts.values(), ...lasts.values()])
+  return newestFirst.filter((row) => shown.has(row))
 }
 
 function grouped(all: readonly HistoryRow[]) {
