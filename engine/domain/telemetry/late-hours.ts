@@ -50,6 +50,22 @@ export function widened(
   return { added, needless }
 }
 
+/** Joins marks of a device that overlap, so that each hour is in one mark: a span may cover hours that are also marked on
+ *  their own, because a mark does not know what is marked already. */
+export function disjoint(late: readonly LateHour[]): readonly LateHour[] {
+  const joined = new Map<DeviceId, LateHour>()
+  const done: LateHour[] = []
+  for (const mark of [...late].sort((a, b) => a.hour - b.hour)) {
+    const { deviceId } = mark
+    const before = joined.get(deviceId)
+    if (before === undefined || endOf(before) <= mark.hour) {
+      if (before !== undefined) done.push(before)
+      joined.set(deviceId, mark)
+    } else if (endOf(before) < endOf(mark)) joined.set(deviceId, { ...before, until: endOf(mark) })
+  }
+  return [...done, ...joined.values()]
+}
+
 /** Returns the hours of these marks that overlap [from, to), which are milliseconds. Each hour is returned once. */
 export function hoursWithin(
   marks: readonly LateHour[],

@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { Millis } from '../../../../schemas/ids.ts'
 import { chunks } from '../../../domain/chunks.ts'
-import type { LateHour } from '../../../domain/telemetry/late-hours.ts'
+import { disjoint, type LateHour } from '../../../domain/telemetry/late-hours.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
 
@@ -121,7 +121,8 @@ export class Rollups {
     await this.#readHorizon()
     const from = this.#horizon
     const to = Math.max(from, Math.floor(upTo / HOUR_MS) * HOUR_MS)
-    const lateHours = late.filter(({ hour }) => hour * 1000 < from)
+    // The minutes of a computation are summed up to hours, so none may be computed twice in it.
+    const lateHours = disjoint(late.filter(({ hour }) => hour * 1000 < from))
     if (to === from && lateHours.length === 0) return
     const computed = await this.#begin(from)
     if (to > from) await this.#run(minutesOfAll({ from, to, computed }))
