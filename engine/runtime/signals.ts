@@ -99,8 +99,7 @@ const WARNINGS = {
   audit_lost: 'the store does not save, so refusals are missing from the audit: check the disk, or Redis',
   send_failed: 'a message was not sent to its device: the device gets it when it is next due',
   broadcast_stopped: 'a broadcast stopped before every member had its command: it goes on after a restart',
-  broadcast_waits:
-    'the log does not take commands of a broadcast, which waits until it does: check the disk, or NATS',
+  broadcast_waits: 'a broadcast waits until the log and the store take it: check the disk, or NATS and Redis',
   broadcasts_unsettled:
     'the results of broadcasts could not be saved, and it is tried again: check the disk, or Redis',
   rollups_unsettled: 'rollups could not be computed, and it is tried again: check ClickHouse',

@@ -148,6 +148,25 @@ test('while the log fails the members wait, and are asked again', async () => {
   expect((await bench.broadcasts.state(b1, { offset: 0, limit: 9 }))?.counts.pending).toBe(3)
 })
 
+test('while the store fails the handing out waits, and then reaches every member (G1)', async () => {
+  const bench = new Bench()
+  await bench.addDevices(4_000)
+  const save = bench.store.save.bind(bench.store)
+  let faults = 3
+  bench.store.save = async (what) => {
+    // The broadcast itself is saved before anybody is asked.
+    if (bench.submitted > 0 && faults-- > 0) throw new Fault('STORE_UNAVAILABLE', { retryable: true })
+    return save(what)
+  }
+  const answer = await bench.settled(bench.broadcasts.create({ ...stop, timeoutSec: 60 }))
+  expect(answer).toMatchObject({ broadcast: { accepted: 4_000 } })
+  expect(bench.submitted).toBe(4_000)
+  bench.broadcasts.close()
+  bench.open()
+  await bench.time.advance(5_000)
+  expect(bench.submitted).toBe(4_000)
+})
+
 test('a shard with slow answers is asked for many devices at once', async () => {
   const bench = new Bench()
   await bench.addDevices(10_000)

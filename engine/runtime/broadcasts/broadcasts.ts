@@ -40,6 +40,7 @@ import type {
   RequestOutcome,
 } from '../../ports/engine.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, DeviceSummary, Store } from '../../ports/store.ts'
 import type { Child } from '../shard/protocol.ts'
@@ -261,11 +262,24 @@ export class Broadcasts {
       from += next.length
       unsaved += next.length
       if (unsaved >= SAVE_EVERY) {
-        await this.#book.save({ ...begun, broadcast, handedOut: from })
+        await this.#saveProgress({ ...begun, broadcast, handedOut: from })
         unsaved = 0
       }
     }
-    await this.#book.save({ ...begun, broadcast, handedOut: undefined })
+    await this.#saveProgress({ ...begun, broadcast, handedOut: undefined })
+  }
+
+  /** Retried, because without it the rest of the members would wait for the next leader (G1). */
+  async #saveProgress(saved: SavedBroadcast): Promise<void> {
+    while (!this.#isClosed)
+      try {
+        await this.#book.save(saved)
+        return
+      } catch (error) {
+        if (!(error instanceof Fault && error.retryable)) throw error
+        this.#ports.signal({ kind: 'broadcast_waits', broadcastId: saved.broadcast.id, error })
+        await this.#ports.schedule.sleep(LIMITS.broadcastRetryMs)
+      }
   }
 
   /** Returns the broadcast without the members that refused. Undefined if the log failed: then all are asked again. */
