@@ -78,6 +78,9 @@ export const DEVICE_LIMITS = {
   commandTextCharsMax: 1_024,
   broadcastSkippedMax: 1_000,
   broadcastPerSecDefault: 2_000,
+  /** How long after its time limit a finished command is still counted for its broadcast: until the last member's has
+   *  ended and the result is saved. */
+  broadcastCountMs: 300_000,
   /** Older broadcasts are removed. */
   broadcastsKeptMax: 256,
   /** Callers waiting for a command to end. */

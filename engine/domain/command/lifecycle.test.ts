@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CommandId } from '../../../schemas/ids.ts'
+import { BroadcastId, CommandId } from '../../../schemas/ids.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import {
@@ -193,6 +193,16 @@ describe('what is kept', () => {
     const commands = many(100, { status: 'completed', idempotencyKey: 'k' })
     expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs - 1))).toBe(commands)
     expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs))).toHaveLength(LIMITS.commandsKeptMax)
+  })
+
+  test('finished commands of a broadcast are kept until its result is saved, up to a bound', () => {
+    const done = { status: 'completed', broadcastId: BroadcastId('b1') } as const
+    const commands = many(100, done)
+    expect(trimCommands(commands, at(30_000 + LIMITS.broadcastCountMs - 1))).toBe(commands)
+    const later = at(30_000 + LIMITS.broadcastCountMs)
+    expect(trimCommands(commands, later)).toHaveLength(LIMITS.commandsKeptMax)
+    const bound = LIMITS.commandsLateMax + LIMITS.commandsKeptMax
+    expect(trimCommands(many(500, done), at(1))).toHaveLength(bound)
   })
 })
 

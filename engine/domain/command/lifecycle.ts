@@ -123,8 +123,8 @@ export function expireCommands(commands: Commands, now: Millis): CommandsChange 
 }
 
 /** Limits the finished commands in the record; the history already has them. Expired commands stay while a late result
- *  counts, cancelled ones until the device has the notice, and those with an idempotency key while it may be repeated. All
- *  of these are limited in number. */
+ *  counts, cancelled ones until the device has the notice, those with an idempotency key while it may be repeated, and
+ *  those of a broadcast until its result is saved. All of these are limited in number. */
 export function trimCommands(commands: Commands, now: Millis): Commands {
   if (commands.length <= LIMITS.commandsKeptMax) return commands
   let finishedLeft = LIMITS.commandsKeptMax
@@ -138,8 +138,10 @@ export function trimCommands(commands: Commands, now: Millis): Commands {
   return retained.length === commands.length ? commands : retained
 }
 
-function isAwaited({ status, expiresAt, notice, idempotencyKey, createdAt }: Command, now: Millis): boolean {
+function isAwaited(command: Command, now: Millis): boolean {
+  const { status, expiresAt, notice, idempotencyKey, createdAt, broadcastId } = command
   if (status === 'expired') return expiresAt + LIMITS.commandLateMs > now
+  if (broadcastId !== undefined && expiresAt + LIMITS.broadcastCountMs > now) return true
   if (idempotencyKey !== undefined && createdAt + LIMITS.idempotencyKeyMs > now) return true
   return notice !== undefined && notice.deliveredAt === undefined && notice.expiresAt > now
 }

@@ -221,6 +221,23 @@ test('the result is saved for when the commands are no longer kept (G3)', async 
   expect(counts).toMatchObject({ completed: 2, pending: 0 })
 })
 
+test('a result is not saved while a command is open, though its time is over (G3)', async () => {
+  const bench = new Bench()
+  await bench.addDevices(2)
+  await bench.settled(bench.broadcasts.create({ ...stop, timeoutSec: 10 }))
+  await bench.time.advance(20_000)
+  await bench.broadcasts.settle()
+  for (const [id, commands] of bench.commands)
+    bench.commands.set(
+      id,
+      commands.map((command) => ({ ...command, status: 'expired' })),
+    )
+  await bench.broadcasts.settle()
+  bench.commands.clear()
+  const { counts } = (await bench.broadcasts.state(b1, { offset: 0, limit: 9 })) ?? {}
+  expect(counts).toMatchObject({ expired: 2, pending: 0 })
+})
+
 test('only the newest broadcasts are kept', async () => {
   const bench = new Bench()
   await bench.addDevices(1)

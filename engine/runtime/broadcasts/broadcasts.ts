@@ -191,7 +191,10 @@ export class Broadcasts {
       const kept = this.#book.find(id)
       if (kept === undefined) this.#unsettled.delete(id)
       if (kept === undefined || endsAt > now || this.#handingOut.has(id)) continue
-      const counts = tally((await this.#ports.children(id)).map(({ status }) => status))
+      const statuses = (await this.#ports.children(id)).map(({ status }) => status)
+      // Their owners end commands a moment after the time limit, or later if they were away.
+      if (statuses.some(isOpen)) continue
+      const counts = tally(statuses)
       await this.#book.save({ ...kept, counts })
       this.#unsettled.delete(id)
     }
