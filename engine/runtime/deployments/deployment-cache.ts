@@ -149,7 +149,7 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
   #onFeedEvents(events: readonly FeedEvent[]): void {
     for (const event of events) {
       if (event.kind !== 'job') continue
-      const { plan, back, status } = event.job
+      const { plan, back, status, attempt } = event.job
       const at = back?.status ?? status
       const key = keyOf(plan.deploymentId, event.deviceId)
       if (at !== 'notified' && at !== 'downloading')
@@ -157,7 +157,8 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
       // Another attempt downloads the image again.
       if (status === 'pending') this.#began.delete(key)
       if (status !== 'cancelled') this.#cancelled.delete(key)
-      else {
+      else if (attempt > 0) {
+        // Without an attempt there is no link to withdraw. A large deployment that stops cancels very many such jobs.
         makeRoom(this.#cancelled)
         this.#cancelled.add(key)
       }
