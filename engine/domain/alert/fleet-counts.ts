@@ -1,5 +1,6 @@
 // The counts that owners of devices send to the leader for rules about the fleet, merged.
 import type { RuleId } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
 import { type MetricSum, mergeSums } from './fleet-metric.ts'
 import type { GroupCount } from './fleet-tally.ts'
 
@@ -55,11 +56,17 @@ export function mergeFleetCounts(answers: readonly FleetCounts[]): FleetCounts {
   }
 }
 
+/** Keeps the first groups by name. So does every owner, so a group that is kept of all has the members of every owner. */
+export function boundGroups<T extends { readonly group: string }>(groups: readonly T[]): readonly T[] {
+  if (groups.length <= LIMITS.fleetGroupsMax) return groups
+  return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1)).slice(0, LIMITS.fleetGroupsMax)
+}
+
 function mergeLeaf(parts: readonly (LeafCounts | undefined)[]): LeafCounts {
   const counts = parts.flatMap((part) => (part?.kind === 'counts' ? [part.groups] : []))
   const sums = parts.flatMap((part) => (part?.kind === 'sums' ? [part.groups] : []))
-  if (counts.length === parts.length) return { kind: 'counts', groups: mergeGroupCounts(counts) }
-  if (sums.length === parts.length) return { kind: 'sums', groups: mergeSums(sums) }
+  if (counts.length === parts.length) return { kind: 'counts', groups: boundGroups(mergeGroupCounts(counts)) }
+  if (sums.length === parts.length) return { kind: 'sums', groups: boundGroups(mergeSums(sums)) }
   return { kind: 'none' }
 }
 

@@ -3,11 +3,10 @@
 import type { FleetMetricLeaf } from '../../../schemas/alert-condition.ts'
 import type { Millis, RuleId } from '../../../schemas/ids.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
-import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
+import { boundGroups, type FleetCounts, type LeafName } from '../../domain/alert/fleet-counts.ts'
 import { addValue, type MetricSum } from '../../domain/alert/fleet-metric.ts'
 import { FleetTally, type GroupCount, groupPrefix, isCountable } from '../../domain/alert/fleet-tally.ts'
 import { isFlapping } from '../../domain/device/flapping.ts'
-import { LIMITS } from '../../limits.ts'
 import { type Actor, isConnected } from './actor.ts'
 
 interface CountedLeaf {
@@ -61,7 +60,7 @@ export class FleetCounters {
 
   #countsOf(rule: CompiledRule, place: number): readonly GroupCount[] {
     const kept = this.#leaves.find((leaf) => leaf.rule === rule && leaf.place === place)
-    return bounded(kept?.tally.counts() ?? [])
+    return boundGroups(kept?.tally.counts() ?? [])
   }
 
   #summed(
@@ -90,7 +89,7 @@ export class FleetCounters {
           sums.set(group, addValue(sums.get(group), group, value))
         }
       }
-    return new Map(asked.map(({ name, sums }) => [name, bounded([...sums.values()])]))
+    return new Map(asked.map(({ name, sums }) => [name, boundGroups([...sums.values()])]))
   }
 }
 
@@ -103,12 +102,6 @@ function noteIn(leaves: readonly CountedLeaf[], actor: Actor, now: Millis): void
 
 function isStale(at: number, { stale_after_sec: afterSec = 300 }: FleetMetricLeaf, now: Millis): boolean {
   return at / 1_000 < now - afterSec * 1_000
-}
-
-/** Keeps the first groups by name, so that every shard leaves out the same ones. */
-function bounded<T extends { readonly group: string }>(groups: readonly T[]): readonly T[] {
-  if (groups.length <= LIMITS.fleetGroupsMax) return groups
-  return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1)).slice(0, LIMITS.fleetGroupsMax)
 }
 
 function nameOf({ ruleId, place }: { readonly ruleId: RuleId; readonly place: number }): string {
