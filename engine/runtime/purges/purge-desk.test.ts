@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest'
+import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
+import type { DeviceView } from '../../ports/device-view.ts'
 import type { RequestOutcome } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
+import { NO_SAVE } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
-import { idOf, START } from '../shard/testing/items.ts'
+import { deviceOf, idOf, START } from '../shard/testing/items.ts'
 import { PurgeDesk } from './purge-desk.ts'
 
 const a = idOf('a')
 const purge = { deviceId: a, createdAt: START, signed: { by: { kind: 'user', id: 'usr_1' } } } as const
-const DONE: RequestOutcome = { kind: 'done', view: undefined as never }
+const DONE: RequestOutcome = { kind: 'done', view: viewOf(START) }
 
 test('a purge ends only after the broker has freed the id, even if an earlier process removed the record', async () => {
   const store = new MemoryStore({ partitionOf })
@@ -88,3 +91,79 @@ test('purges of one round run at the same time, and one that fails does not dela
   desk.close()
   end()
 })
+
+/** A desk on these devices, whose requests take effect at the log's time. */
+function openDesk(devices: Set<DeviceId>, more: Partial<ConstructorParameters<typeof PurgeDesk>[0]> = {}) {
+  const store = new MemoryStore({ partitionOf })
+  const time = new SimTime(START)
+  const { schedule, end } = time.newIncarnation()
+  const desk = new PurgeDesk({
+    ...{ store, claims: [], clock: time, schedule },
+    telemetry: { forget: async () => {} },
+    submit: async (deviceId, { kind }) => {
+      if (!devices.has(deviceId)) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+      if (kind === 'purge') devices.delete(deviceId)
+      return DONE
+    },
+    flush: async () => {},
+    broker: { free: async () => {} },
+    failed: (error) => expect.unreachable(String(error)),
+    ...more,
+  })
+  return { desk, store, time, end }
+}
+
+test('rows of the device are gone from the outbox before they are deleted, whatever the clocks say', async () => {
+  const devices = new Set([a])
+  // The owner's clock, by which the log goes, is ahead of the leader's.
+  const statusSince = Millis(START + 60_000)
+  const outbox: (readonly string[])[] = []
+  const { desk, store, time, end } = openDesk(devices, {
+    submit: async (_, { kind }) => {
+      if (kind === 'purge') devices.delete(a)
+      return { kind: 'done', view: viewOf(statusSince) }
+    },
+    telemetry: { forget: async () => void outbox.push((await stored()).map(({ key }) => key)) },
+  })
+  const stored = () => store.outbox({ rowsMax: 10, bytesMax: 1_000_000 })
+  const row = {
+    deviceId: a,
+    kind: 'status',
+    at: Micros(statusSince * 1_000 + 7),
+    version: 1,
+    body: '{}',
+  } as const
+  await store.save({ ...NO_SAVE, history: [row] })
+  await desk.open()
+  const answer = desk.purge(purge)
+  await time.advance(LIMITS.purgeWaitMs + LIMITS.purgeEveryMs)
+  expect([await answer, outbox]).toMatchObject([{ isOver: false }, []])
+  await store.clearHistory((await stored()).map(({ key }) => key))
+  await time.advance(2 * LIMITS.purgeEveryMs)
+  expect([outbox, devices.size]).toEqual([[[]], 0])
+  desk.close()
+  end()
+})
+
+test('a purge whose first step was not answered is carried out, not only by the next leader', async () => {
+  const devices = new Set([a])
+  let faults = 1
+  const { desk, store, time, end } = openDesk(devices, {
+    submit: async (_, { kind }) => {
+      if (faults-- > 0) throw new Fault('NODE_UNREACHABLE', { retryable: true })
+      if (kind === 'purge') devices.delete(a)
+      return DONE
+    },
+  })
+  await desk.open()
+  await expect(desk.purge(purge)).rejects.toMatchObject({ code: 'NODE_UNREACHABLE' })
+  await time.advance(2 * LIMITS.purgeEveryMs)
+  expect([devices.size, (await store.documents.list('purges')).length]).toEqual([0, 0])
+  desk.close()
+  end()
+})
+
+/** The device as far as a purge looks at it. */
+function viewOf(statusSince: Millis): DeviceView {
+  return { device: { ...deviceOf('a'), statusSince } } as unknown as DeviceView
+}

@@ -4,7 +4,7 @@
 // - The device's record goes last. Until then the device is decommissioned, so its id cannot be registered again, and no
 //   new rows come.
 // - `createdAt` tells the device from a later one with the same id, which repeated steps must leave alone.
-import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
@@ -71,7 +71,11 @@ export class PurgeDesk {
       return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.purgesMax } }
     await this.#save(purge, packr.pack(purge))
     const decommission = { kind: 'decommission', reason: 'purged', createdAt } as const
-    const submitted = await this.#ports.submit(deviceId, decommission, signed)
+    const submitted = await this.#ports.submit(deviceId, decommission, signed).catch((error: unknown) => {
+      // The purge is saved, so it goes on, and the caller may ask again.
+      this.#purges.set(deviceId, purge)
+      throw error
+    })
     if (submitted.kind === 'refused') {
       await this.#removePurge(purge)
       return submitted
@@ -107,29 +111,32 @@ export class PurgeDesk {
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
-    const { submit, broker } = this.#ports
+    const { submit, broker, clock } = this.#ports
     const decommissioned: Purge[] = []
+    let at = clock.now()
     const failed = await runForAll(purges, async (purge) => {
       const { deviceId, createdAt, signed } = purge
       const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
-      if (again.kind === 'done') decommissioned.push(purge)
-      else {
+      if (again.kind === 'done') {
+        decommissioned.push(purge)
+        // The owner's clock may be ahead of this one.
+        at = Millis(Math.max(at, again.view.device.statusSince))
+      } else {
         // The record is gone, but the leader that removed it may have died before it told the broker.
         await broker.free(deviceId)
         await this.#removePurge(purge)
       }
     })
-    if (decommissioned.length > 0) failed.push(...(await this.#forget(decommissioned)))
+    if (decommissioned.length > 0) failed.push(...(await this.#forget(decommissioned, at)))
     // Thrown only after the others are through.
     if (failed.length > 0) throw failed[0]
   }
 
-  /** Removes what is left of decommissioned devices. Resolves with the errors. */
-  async #forget(decommissioned: readonly Purge[]): Promise<readonly unknown[]> {
-    const { flush, telemetry, clock, submit, broker } = this.#ports
-    const now = clock.now()
+  /** Removes what is left of devices that were decommissioned until `at`. Resolves with the errors. */
+  async #forget(decommissioned: readonly Purge[], at: Millis): Promise<readonly unknown[]> {
+    const { flush, telemetry, submit, broker } = this.#ports
     await flush()
-    await this.#waitForHistory(now)
+    await this.#waitForHistory(at)
     await telemetry.forget(decommissioned.map(({ deviceId }) => deviceId))
     return await runForAll(decommissioned, async (purge) => {
       const { deviceId, createdAt, signed } = purge
@@ -139,12 +146,12 @@ export class PurgeDesk {
     })
   }
 
-  /** Waits until the history up to this time has left the outbox. */
+  /** Waits until the history up to the end of this millisecond has left the outbox. */
   async #waitForHistory(at: Millis): Promise<void> {
     const { store, schedule, clock } = this.#ports
     for (const until = clock.now() + LIMITS.purgeOutboxMs; ; ) {
       const oldest = await store.oldestHistory()
-      if (oldest === undefined || oldest > at * 1_000) return
+      if (oldest === undefined || oldest >= (at + 1) * 1_000) return
       if (clock.now() >= until || this.#stop === undefined)
         throw new Fault('TELEMETRY_UNAVAILABLE', {
           retryable: true,
