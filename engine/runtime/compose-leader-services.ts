@@ -2,6 +2,7 @@
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { Outbound } from '../ports/outbound.ts'
 import type { Schedule } from '../ports/schedule.ts'
@@ -53,10 +54,11 @@ interface LeaderServicePorts extends Pick<Ports, 'store' | 'telemetry' | 'broker
 export function composeLeaderServices(claims: readonly Claim[], ports: LeaderServicePorts): LeaderServices {
   const { store, telemetry, broker, clock, outbound, schedule, dice } = ports
   const { ota, alertBook, nodes, settler, metrics, feed, submit, record, signal, failed } = ports
+  // What devices do is stamped by this clock, and with another one, time limits would be over before they begin. Nor may a
+  // deadline wait until a clock that was set back has caught up.
+  const logClock: Clock = { now: ports.logNow, ticks: () => clock.ticks() }
   const deployments = new DeploymentDesk({
-    ...{ store, claims, schedule, submit, record, firmwares: ota.library },
-    // The times at which jobs moved come from the log's clock.
-    clock: { now: ports.logNow, ticks: () => clock.ticks() },
+    ...{ store, claims, schedule, submit, record, firmwares: ota.library, clock: logClock },
     tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
     firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
     gateValues: (question) =>
@@ -71,14 +73,14 @@ export function composeLeaderServices(claims: readonly Claim[], ports: LeaderSer
   })
   return {
     alerts: new AlertDesk({
-      ...{ store, claims, book: alertBook, clock },
+      ...{ store, claims, book: alertBook, clock: logClock },
       channels: async () => (await store.documents.list(CHANNELS)).map(({ id }) => id),
     }),
     broadcasts: new Broadcasts({
       store,
       claims,
       broker,
-      clock,
+      clock: logClock,
       schedule,
       submit,
       signal,
@@ -88,7 +90,7 @@ export function composeLeaderServices(claims: readonly Claim[], ports: LeaderSer
     firmware: ota.desk(claims),
     deployments,
     fleetAlerts: new FleetAlerts({
-      ...{ store, claims, book: alertBook, clock, schedule },
+      ...{ store, claims, book: alertBook, clock: logClock, schedule },
       counts: (sums) => nodes.ask({ kind: 'fleet_counts', sums }),
       failures: failedDeployments({
         list: () => deployments.all(),
@@ -105,14 +107,15 @@ export function composeLeaderServices(claims: readonly Claim[], ports: LeaderSer
     census: new CensusTaker({ devices: store.devices, telemetry, clock, schedule, failed }),
     deviceCopies: new DeviceCopier({ devices: store.devices, store, telemetry, clock, schedule, failed }),
     purges: new PurgeDesk({
-      ...{ store, claims, telemetry, broker, clock, schedule, submit, failed },
+      ...{ store, claims, telemetry, broker, clock: logClock, schedule, submit, failed },
       flush: () => nodes.flush(settler.horizon()),
     }),
     notifications: new Notifications({
       store,
       claims,
       outbound,
-      clock,
+      clock: logClock,
+      systemNow: () => clock.now(),
       schedule,
       dice,
       rulesUsing: (id) => rulesUsing(store.documents, id),

@@ -28,6 +28,8 @@ export interface NotificationsPorts {
   readonly claims: readonly Claim[]
   readonly outbound: Outbound
   readonly clock: Clock
+  /** The system's time, which receivers compare with theirs. */
+  readonly systemNow: () => Millis
   readonly schedule: Schedule
   readonly dice: () => number
   /** The time between two polls for due deliveries. Default: `LIMITS.noticesPollMs`. */
@@ -148,9 +150,9 @@ export class Notifications {
   }
 
   #send(channel: Channel, delivery: Delivery) {
-    const { outbound, clock } = this.#ports
+    const { outbound, systemNow } = this.#ports
     const message = messageOf(delivery, delivery.createdAt)
-    return sendToChannel(outbound, channel, { message, userAgent: outbound.userAgent, now: clock.now() })
+    return sendToChannel(outbound, channel, { message, userAgent: outbound.userAgent, now: systemNow() })
   }
 }
 

@@ -85,19 +85,7 @@ export class NotifierWorld {
       op: 'create',
       id: ChannelId(id),
       by: 'usr_1',
-      settings: {
-        ...{
-          name: id,
-          enabled: true,
-          severity: ['info', 'warning', 'critical'],
-          isDefault: true,
-          group: undefined,
-        },
-        ...{ groupWaitSec: 0, groupIntervalSec: 0, ratePerMinute: 600, fallbackChannelId: undefined },
-        sendResolved: undefined,
-        target: webhookTarget(id),
-        ...settings,
-      },
+      settings: { ...channelSettings(id), ...settings },
     })
     if (made.kind !== 'channel') throw new Error(`no channel: ${made.kind}`)
     return ChannelId(id)
@@ -145,6 +133,7 @@ export class NotifierWorld {
         userAgent: 'fleet/test',
       },
       clock: this.time,
+      systemNow: () => this.time.now(),
       schedule: this.#incarnation.schedule,
       dice: () => 0.5,
       pollMs: this.#pollMs,
@@ -171,6 +160,15 @@ export class NotifierWorld {
       headers: request.headers,
     })
     return this.answer(request)
+  }
+}
+
+/** A channel for everything, without waiting for more. */
+export function channelSettings(id: string): ChannelSettings {
+  return {
+    ...{ name: id, enabled: true, severity: ['info', 'warning', 'critical'], isDefault: true },
+    ...{ group: undefined, groupWaitSec: 0, groupIntervalSec: 0, ratePerMinute: 600 },
+    ...{ fallbackChannelId: undefined, sendResolved: undefined, target: webhookTarget(id) },
   }
 }
 
