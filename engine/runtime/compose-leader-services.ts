@@ -71,6 +71,7 @@ export function composeLeaderServices(claims: readonly Claim[], ports: LeaderSer
     retentionMs: ports.retentionMs,
     failed: (error) => signal({ kind: 'deployments_stalled', error }),
   })
+  const deviceCopies = new DeviceCopier({ devices: store.devices, store, telemetry, clock, schedule, failed })
   return {
     alerts: new AlertDesk({
       ...{ store, claims, book: alertBook, clock: logClock },
@@ -105,10 +106,11 @@ export function composeLeaderServices(claims: readonly Claim[], ports: LeaderSer
       failed,
     }),
     census: new CensusTaker({ devices: store.devices, telemetry, clock, schedule, failed }),
-    deviceCopies: new DeviceCopier({ devices: store.devices, store, telemetry, clock, schedule, failed }),
+    deviceCopies,
     purges: new PurgeDesk({
       ...{ store, claims, telemetry, broker, clock: logClock, schedule, submit, failed },
       flush: () => nodes.flush(settler.horizon()),
+      gone: (id) => deviceCopies.forget(id),
     }),
     notifications: new Notifications({
       store,

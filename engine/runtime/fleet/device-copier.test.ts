@@ -99,6 +99,15 @@ test('a decommissioned device is marked as gone and keeps no details, and a purg
   expect(new Set(inGroup('g'))).toEqual(new Set([idOf('a'), idOf('b')]))
 })
 
+test('a device that was registered again before the next round is copied, though it looks the same', async () => {
+  const { copier, go } = lead()
+  await go()
+  await telemetry.forget([idOf('a')])
+  copier.forget(idOf('a'))
+  expect(await go()).toHaveLength(1)
+  expect(new Set(inGroup('g'))).toEqual(new Set([idOf('a'), idOf('b')]))
+})
+
 test('devices whose rows were not stored are copied in the next round, and by the next leader', async () => {
   const first = lead()
   telemetry.isAway = true

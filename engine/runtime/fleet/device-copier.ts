@@ -50,6 +50,11 @@ export class DeviceCopier {
     this.#allAt = Number.NEGATIVE_INFINITY
   }
 
+  /** Called once a device was purged, and its row with it. Its id may come again before the next round. */
+  forget(id: DeviceId): void {
+    this.#copied.delete(id)
+  }
+
   /** Copies the changed devices, or all. Rejects if ClickHouse does not take the rows. */
   async copy({ isWhole }: { readonly isWhole: boolean }): Promise<number> {
     const { devices, schedule } = this.#ports

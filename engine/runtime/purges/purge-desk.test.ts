@@ -35,6 +35,7 @@ test('a purge ends only after the broker has freed the id, even if an earlier pr
       },
       flush: async () => {},
       broker: { free },
+      gone: () => {},
       failed: (error) => expect.unreachable(String(error)),
     })
     return { desk, end }
@@ -76,6 +77,7 @@ test('purges of one round run at the same time, and one that fails does not dela
       return DONE
     },
     flush: async () => {},
+    gone: () => {},
     broker: {
       free: async (deviceId) => {
         if (deviceId === a) throw new Fault('BROKER_UNAVAILABLE', { retryable: true })
@@ -107,6 +109,7 @@ function openDesk(devices: Set<DeviceId>, more: Partial<ConstructorParameters<ty
     },
     flush: async () => {},
     broker: { free: async () => {} },
+    gone: () => {},
     failed: (error) => expect.unreachable(String(error)),
     ...more,
   })
@@ -147,6 +150,7 @@ test('rows of the device are gone from the outbox before they are deleted, whate
 
 test('a purge whose first step was not answered is carried out, not only by the next leader', async () => {
   const devices = new Set([a])
+  const gone: DeviceId[] = []
   let faults = 1
   const { desk, store, time, end } = openDesk(devices, {
     submit: async (_, { kind }) => {
@@ -154,11 +158,12 @@ test('a purge whose first step was not answered is carried out, not only by the 
       if (kind === 'purge') devices.delete(a)
       return DONE
     },
+    gone: (id) => gone.push(id),
   })
   await desk.open()
   await expect(desk.purge(purge)).rejects.toMatchObject({ code: 'NODE_UNREACHABLE' })
   await time.advance(2 * LIMITS.purgeEveryMs)
-  expect([devices.size, (await store.documents.list('purges')).length]).toEqual([0, 0])
+  expect([devices.size, (await store.documents.list('purges')).length, gone]).toEqual([0, 0, [a]])
   desk.close()
   end()
 })

@@ -32,6 +32,8 @@ export interface PurgePorts {
   readonly broker: Pick<Broker, 'free'>
   /** Resolves once all rows of messages received before are stored. */
   readonly flush: () => Promise<void>
+  /** Called once nothing is left of the device. */
+  readonly gone: (deviceId: DeviceId) => void
   readonly failed: (error: unknown) => void
 }
 
@@ -164,6 +166,7 @@ export class PurgeDesk {
   async #removePurge(purge: Purge): Promise<void> {
     await this.#save(purge, undefined)
     this.#purges.delete(purge.deviceId)
+    this.#ports.gone(purge.deviceId)
   }
 
   async #save({ deviceId }: Purge, bytes: Uint8Array | undefined): Promise<void> {
