@@ -155,6 +155,9 @@ export interface Deployment {
   readonly deadlineAt: Millis
   /** The latest count. It is final once the deployment has finished. */
   readonly counts: JobCounts
+  /** Every member has been asked to take its job. None is asked again: devices forget jobs that ended long ago, and would
+   *  take them once more. Missing in records of earlier releases. */
+  readonly isEnlisted?: boolean
   readonly revision: number
 }
 

@@ -61,8 +61,8 @@ export function toLive(
   return {
     deployment,
     members,
-    // Members that have a job already are asked again, which changes nothing.
-    enlisted: 0,
+    // If an earlier leader did not get to the end, all members are asked again. That changes nothing where there is a job.
+    enlisted: deployment.isEnlisted === true ? memberCount(members) : 0,
     ...own,
     count: countOf(deployment, NOTHING),
     heldByFamily: NOBODY,
@@ -70,7 +70,16 @@ export function toLive(
 }
 
 export function isEnlisted({ members, enlisted }: LiveDeployment): boolean {
-  return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
+  return enlisted >= memberCount(members)
+}
+
+/** Notes in the record that every member was asked. */
+export function markEnlisted(deployment: Deployment, live: LiveDeployment): Deployment {
+  return deployment.isEnlisted === true || !isEnlisted(live) ? deployment : { ...deployment, isEnlisted: true }
+}
+
+function memberCount({ stages }: Members): number {
+  return stages.reduce((sum, ids) => sum + ids.length, 0)
 }
 
 /** Up to `most` members with their stages, after skipping the first `skipped` of all stages together. */

@@ -2,35 +2,44 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { deployment } from '../../domain/ota/testing/deployment.ts'
+import { emptyTally } from '../../domain/ota/tally.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { SimTime } from '../../testing/time.ts'
 import { Orchestrator } from './orchestrator.ts'
 
-test('a large deployment is enlisted without pauses, each member once and with its stage', async () => {
+/** Leaders, one after the other, on one store. */
+function lead(store: MemoryStore) {
   const time = new SimTime(Millis(1_000_000))
   const enlisted: string[] = []
   const failures: unknown[] = []
+  let rounds = 0
   const orchestrator = new Orchestrator({
-    store: new MemoryStore({ partitionOf }),
+    ...{ store, clock: time, schedule: time.newIncarnation().schedule },
     claims: [],
     firmwares: { get: () => undefined, all: () => [] },
-    clock: time,
-    schedule: time.newIncarnation().schedule,
     submit: async (deviceId, request) => {
       if (request.kind === 'ota_enlist') enlisted.push(`${deviceId} in stage ${request.plan.stage}`)
       return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
     },
-    tallies: async () => [],
+    // All jobs wait.
+    tallies: async ([id]) =>
+      id === undefined ? [] : [{ ...emptyTally(id, 0), counts: { pending: 3 }, unfinished: 3 }],
     firmwareOf: async () => [],
     gateValues: async () => [],
-    roundTook: () => undefined,
+    roundTook: () => void rounds++,
     downloadsMax: 100,
     retentionMs: 1_000,
     record: async () => undefined,
     failed: (error) => failures.push(error),
   })
-  const named = (stage: number, count: number) =>
-    Array.from({ length: count }, (_, n) => `device-${stage}-${n}` as DeviceId)
+  return { orchestrator, enlisted, failures, rounds: () => rounds }
+}
+
+const named = (stage: number, count: number) =>
+  Array.from({ length: count }, (_, n) => `device-${stage}-${n}` as DeviceId)
+
+test('a large deployment is enlisted without pauses, each member once and with its stage', async () => {
+  const { orchestrator, enlisted, failures } = lead(new MemoryStore({ partitionOf }))
   await orchestrator.open()
   await orchestrator.begin(deployment({ total: 2_600 }), {
     stages: [named(0, 50), named(1, 2_550)],
@@ -47,4 +56,18 @@ test('a large deployment is enlisted without pauses, each member once and with i
     'device-1-1 in stage 1',
   ])
   orchestrator.close()
+})
+
+test('another leader enlists nobody again: a device may have forgotten a job that ended long ago', async () => {
+  const store = new MemoryStore({ partitionOf })
+  const first = lead(store)
+  await first.orchestrator.open()
+  await first.orchestrator.begin(deployment({ total: 3 }), { stages: [named(0, 3)], skipped: [] })
+  await expect.poll(() => first.enlisted.length).toBe(3)
+  await first.orchestrator.inTurn(async () => first.orchestrator.close())
+  const second = lead(store)
+  await second.orchestrator.open()
+  await expect.poll(() => second.rounds()).toBe(1)
+  second.orchestrator.close()
+  expect([second.orchestrator.openCount(), second.enlisted, second.failures]).toEqual([1, [], []])
 })

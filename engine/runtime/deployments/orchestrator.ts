@@ -44,6 +44,7 @@ import { GateWatch } from './gate-watch.ts'
 import {
   isEnlisted,
   type LiveDeployment,
+  markEnlisted,
   membersFrom,
   planOf,
   toLive,
@@ -195,7 +196,7 @@ export class Orchestrator {
       each.pace.counted(each.count)
       const gateValues = each.gate.valuesFor(gateQuestion(each.deployment, each.count, times))
       const known = { ...times, isEnlisted: isEnlisted(each), gateValues }
-      const after = advance(each.deployment, each.count, known)
+      const after = markEnlisted(advance(each.deployment, each.count, known), each)
       if (after !== each.deployment) moved.push(after)
     }
     if (moved.length > 0) await this.#save(moved)
