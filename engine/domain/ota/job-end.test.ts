@@ -119,6 +119,24 @@ describe('going back', () => {
     expect(device.job).toMatchObject({ status: 'rollback_failed', isGranted: false, rollback: undefined })
   })
 
+  test('of a device that is away ends at the same time as any other update', () => {
+    // It succeeded, and the whole deployment goes back while it is away.
+    const gone = at('confirming').look(10).disconnect()
+    expect(gone.job.status).toBe('succeeded')
+    back(gone)
+    const isReachable = false
+    gone.decide({ kind: 'ota_session', own: undefined, isReachable })
+    expect(gone.job).toMatchObject({ status: 'rolling_back', isGranted: true })
+    // Its slot is needed by others.
+    gone.look(1_800)
+    expect(gone.job.back).toMatchObject({ isGranted: false, error: { code: 'TIMED_OUT_DOWNLOAD' } })
+    gone.look(100).look(1_800)
+    expect(gone.job).toMatchObject({ status: 'rollback_failed', isGranted: false })
+    // It goes away after it was told to go back.
+    const lost = back(at('confirming').look(10)).disconnect().look(1_800)
+    expect(lost.job.back).toMatchObject({ isGranted: false, error: { code: 'TIMED_OUT_DOWNLOAD' } })
+  })
+
   test('without an image to go back to it cannot', () => {
     const device = at('installing', { rollsBack: true })
       .disconnect()
