@@ -72,6 +72,11 @@ describe('cancelling', () => {
   test('a decommissioned device has no open job', () => {
     const device = notified().request({ kind: 'decommission' })
     expect(device.job).toMatchObject({ status: 'cancelled', error: { code: 'DECOMMISSIONED' } })
+    for (const status of ['installing', 'rebooting', 'confirming'] as const)
+      expect(at(status, { rollsBack: true }).request({ kind: 'decommission' }).job).toMatchObject({
+        ...{ status: 'cancelled', isGranted: false, rollback: undefined },
+        error: { code: 'DECOMMISSIONED', message: `decommissioned while ${status}` },
+      })
   })
 })
 
@@ -119,7 +124,7 @@ describe('going back', () => {
     expect(device.job).toMatchObject({ status: 'rollback_failed', isGranted: false, rollback: undefined })
   })
 
-  test('of a device that is away ends at the same time as any other update', () => {
+  test('a device that is away goes back no more once its time is over, and gives back its slot', () => {
     // It succeeded, and the whole deployment goes back while it is away.
     const gone = at('confirming').look(10).disconnect()
     expect(gone.job.status).toBe('succeeded')
@@ -135,6 +140,13 @@ describe('going back', () => {
     // It goes away after it was told to go back.
     const lost = back(at('confirming').look(10)).disconnect().look(1_800)
     expect(lost.job.back).toMatchObject({ isGranted: false, error: { code: 'TIMED_OUT_DOWNLOAD' } })
+  })
+
+  test('a device that is decommissioned meanwhile does not go back', () => {
+    const device = back(at('installing', { rollsBack: true }).reports('failed', { error: { code: 'BAD' } }))
+    expect(device.request({ kind: 'decommission' }).job).toMatchObject({
+      ...{ status: 'rollback_failed', isGranted: false, error: { code: 'BAD' } },
+    })
   })
 
   test('without an image to go back to it cannot', () => {
