@@ -20,6 +20,7 @@ import { type Job, type JobGoal, type JobPlan, newJob } from '../ota/job.ts'
 import { expireJob } from '../ota/job-deadline.ts'
 import { type JobMessage, nextJobMessage, refreshJobMessage } from '../ota/job-messages.ts'
 import {
+  abandonJob,
   cancelJob,
   grantJob,
   markRolledBack,
@@ -30,7 +31,7 @@ import {
 } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
 import { applyStatusReport, endJobSession, type StatusReport } from '../ota/job-sessions.ts'
-import { isEarly, jobActions } from '../ota/job-table.ts'
+import { jobActions } from '../ota/job-table.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 import type { Effect, Outcome } from './events.ts'
 import type { OtaEvent, OtaRequest } from './ota-requests.ts'
@@ -197,10 +198,7 @@ export function abandonJobs(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return applyJobs(
     device,
-    changeEachJob(device.firmware, now, (job) => {
-      const cancelled = isEarly(job.status) ? cancelJob(job, 'DECOMMISSIONED', now) : job
-      return { ...cancelled, notice: undefined, rollback: undefined }
-    }),
+    changeEachJob(device.firmware, now, (job) => abandonJob(job, now)),
   )
 }
 

@@ -167,6 +167,17 @@ describe('stopping', () => {
     expect(gone).toMatchObject({ status: 'rolled_back', statusReason: 'failure_percent' })
   })
 
+  test('it does not wait for a device that succeeded and was decommissioned', () => {
+    const going = deployment({
+      spec: spec({ rollbackScope: 'deployment' }),
+      ...{ status: 'rolling_back', abortedAt: Millis(90_000) },
+    })
+    const counts = { failed: 1, succeeded: 1 }
+    const proved = [{ deviceId: id('a'), parentId: undefined, version: '1.0' }]
+    expect(advanced(going, [tally({ counts, proved })]).status).toBe('rolling_back')
+    expect(advanced(going, [tally({ counts })]).status).toBe('rolled_back')
+  })
+
   test('without rollbacks it is aborted at once', () => {
     const none = deployment({ spec: spec({ rollbackOnFailure: false }) })
     expect(advanced(none, [tally({ failed: 5, counts: { failed: 5 } })]).status).toBe('aborted')

@@ -92,9 +92,10 @@ export function withStatus(
 
 /** A device is rolling back, or has to. */
 function isRollingBack({ spec, abortedAt }: Deployment, count: DeploymentCount): boolean {
-  const { counts, due } = count
+  const { counts, due, stages } = count
   if ((counts.rolling_back ?? 0) > 0 || due > 0) return true
-  return spec.rollbackScope === 'deployment' && abortedAt !== undefined && (counts.succeeded ?? 0) > 0
+  const isAnyProved = stages.some(({ proved }) => proved.length > 0)
+  return spec.rollbackScope === 'deployment' && abortedAt !== undefined && isAnyProved
 }
 
 function hasBegun({ counts }: DeploymentCount): boolean {

@@ -150,6 +150,8 @@ export interface Deployment {
   /** Every member has been asked to take its job. None is asked again: devices forget jobs that ended long ago, and would
    *  take them once more. Missing in records of earlier releases. */
   readonly isEnlisted?: boolean
+  /** Older jobs of its devices that it takes the place of have been cancelled. Missing in records of earlier releases. */
+  readonly hasSuperseded?: boolean
   readonly revision: number
 }
 

@@ -77,15 +77,18 @@ export function unblock(firmware: Firmware, id: FirmwareId): Firmware {
   return blocks.length === firmware.blocks.length ? firmware : { ...firmware, blocks }
 }
 
-/** True if a job has not noted yet whether the device is reachable. */
+/** True if a job, or its rollback, has not noted yet whether the device is reachable. */
 export function isReachStale({ jobs }: Firmware, isReachable: boolean): boolean {
-  return jobs.some((job) => awaitsDevice(job) && isReachable !== (job.awaySince === undefined))
+  const isStale = (job: Job) => awaitsDevice(job) && isReachable !== (job.awaySince === undefined)
+  return jobs.some((job) => isStale(job) || (job.back !== undefined && isStale(job.back)))
 }
 
-/** Returns the job with a note of whether the device is reachable. */
+/** Returns the job with a note of whether the device is reachable. Its rollback has timers of its own. */
 export function withReach(job: Job, isReachable: boolean, now: Millis): Job {
-  if (!awaitsDevice(job) || isReachable === (job.awaySince === undefined)) return job
-  return { ...job, awaySince: isReachable ? undefined : now }
+  if (!awaitsDevice(job)) return job
+  const awaySince = isReachable ? undefined : (job.awaySince ?? now)
+  const back = job.back && withReach(job.back, isReachable, now)
+  return awaySince === job.awaySince && back === job.back ? job : { ...job, awaySince, back }
 }
 
 /** The job still waits for the device: it is unfinished, or its rollback is due. */

@@ -72,6 +72,11 @@ describe('cancelling', () => {
   test('a decommissioned device has no open job', () => {
     const device = notified().request({ kind: 'decommission' })
     expect(device.job).toMatchObject({ status: 'cancelled', error: { code: 'DECOMMISSIONED' } })
+    for (const status of ['installing', 'rebooting', 'confirming'] as const)
+      expect(at(status, { rollsBack: true }).request({ kind: 'decommission' }).job).toMatchObject({
+        ...{ status: 'cancelled', isGranted: false, rollback: undefined },
+        error: { code: 'DECOMMISSIONED', message: `decommissioned while ${status}` },
+      })
   })
 })
 
@@ -117,6 +122,31 @@ describe('going back', () => {
     expect(device.job.status).toBe('rolling_back')
     device.look(100).puback().reports('failed')
     expect(device.job).toMatchObject({ status: 'rollback_failed', isGranted: false, rollback: undefined })
+  })
+
+  test('a device that is away goes back no more once its time is over, and gives back its slot', () => {
+    // It succeeded, and the whole deployment goes back while it is away.
+    const gone = at('confirming').look(10).disconnect()
+    expect(gone.job.status).toBe('succeeded')
+    back(gone)
+    const isReachable = false
+    gone.decide({ kind: 'ota_session', own: undefined, isReachable })
+    expect(gone.job).toMatchObject({ status: 'rolling_back', isGranted: true })
+    // Its slot is needed by others.
+    gone.look(1_800)
+    expect(gone.job.back).toMatchObject({ isGranted: false, error: { code: 'TIMED_OUT_DOWNLOAD' } })
+    gone.look(100).look(1_800)
+    expect(gone.job).toMatchObject({ status: 'rollback_failed', isGranted: false })
+    // It goes away after it was told to go back.
+    const lost = back(at('confirming').look(10)).disconnect().look(1_800)
+    expect(lost.job.back).toMatchObject({ isGranted: false, error: { code: 'TIMED_OUT_DOWNLOAD' } })
+  })
+
+  test('a device that is decommissioned meanwhile does not go back', () => {
+    const device = back(at('installing', { rollsBack: true }).reports('failed', { error: { code: 'BAD' } }))
+    expect(device.request({ kind: 'decommission' }).job).toMatchObject({
+      ...{ status: 'rollback_failed', isGranted: false, error: { code: 'BAD' } },
+    })
   })
 
   test('without an image to go back to it cannot', () => {

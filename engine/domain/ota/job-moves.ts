@@ -151,6 +151,17 @@ export function cancelJob(job: Job, code: string, now: Millis): Job {
   return moveJob(job, 'cancel', now, { ...ended(now), error, notice })
 }
 
+/** Ends the job of a device that was decommissioned, whatever it was doing: it will be heard no more. */
+export function abandonJob(job: Job, now: Millis): Job {
+  const code = 'DECOMMISSIONED'
+  const over = { notice: undefined, rollback: undefined }
+  if (isEarly(job.status)) return { ...cancelJob(job, code, now), ...over }
+  const error = { code, message: `decommissioned while ${job.status}` }
+  if (job.status === 'rolling_back') return { ...abandonRollback(job, job.error ?? error, now), ...over }
+  if (isLate(job.status)) return moveJob(job, 'abandon', now, { ...ended(now), error, ...over })
+  return job.notice === undefined && job.rollback === undefined ? job : { ...job, ...over }
+}
+
 export function rejectJob(job: Job, error: JobError, now: Millis): Job {
   return moveJob(job, 'reject', now, { ...ended(now), error })
 }

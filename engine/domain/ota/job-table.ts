@@ -25,6 +25,8 @@ export const JOB_CAUSES = [
   'fail',
   'time_out',
   'cancel',
+  /** The device was decommissioned while it installed, so it can report no end. */
+  'abandon',
   'roll_back',
   'rolled_back',
   'rollback_failed',
@@ -36,6 +38,7 @@ export const JOB_CAUSES = [
 export type JobCause = (typeof JOB_CAUSES)[number]
 
 const ENDS = { retry: 'pending', fail: 'failed', time_out: 'timed_out' } as const
+const LATE = { ...ENDS, abandon: 'cancelled' } as const
 const EARLY = { ...ENDS, defer: 'pending', reject: 'rejected', cancel: 'cancelled' } as const
 const AFTER_FAILURE = {
   roll_back: 'rolling_back',
@@ -80,9 +83,9 @@ export const JOB_MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobCa
     reboot: 'rebooting',
     confirm: 'confirming',
   },
-  installing: { ...ENDS, reboot: 'rebooting', confirm: 'confirming' },
-  rebooting: { ...ENDS, confirm: 'confirming' },
-  confirming: { ...ENDS, lose: 'rebooting', succeed: 'succeeded' },
+  installing: { ...LATE, reboot: 'rebooting', confirm: 'confirming' },
+  rebooting: { ...LATE, confirm: 'confirming' },
+  confirming: { ...LATE, lose: 'rebooting', succeed: 'succeeded' },
   succeeded: { roll_back: 'rolling_back', rollback_failed: 'rollback_failed' },
   failed: AFTER_FAILURE,
   timed_out: AFTER_FAILURE,

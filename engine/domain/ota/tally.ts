@@ -58,7 +58,7 @@ export interface JobTally {
   readonly returners: readonly RollbackCandidate[]
   /** Devices whose job can still be cancelled. */
   readonly stoppable: readonly DeviceId[]
-  /** Devices that succeeded, up to a limit. */
+  /** Devices that succeeded, up to a limit. Without those that were decommissioned since. */
   readonly proved: readonly RollbackCandidate[]
   /** Devices that succeeded and are not well: offline, or in error. */
   readonly offline: readonly DeviceId[]
@@ -206,6 +206,8 @@ export class Tallies {
     tally.succeeded++
     const at = job.finishedAt ?? job.since
     if (tally.lastSuccessAt === undefined || at > tally.lastSuccessAt) tally.lastSuccessAt = at
+    // It is not unwell, and cannot go back.
+    if (status === 'decommissioned') return
     if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
     noteAlerts(tally.alerting, state, job)
     if (job.wasInError) return

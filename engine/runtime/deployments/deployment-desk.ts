@@ -5,7 +5,6 @@ import { refused } from '../../../schemas/refusals.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
 import { chunks } from '../../domain/chunks.ts'
-import type { AdmissionCandidate } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
   deadlineOf,
@@ -15,7 +14,6 @@ import {
   type Stage,
 } from '../../domain/ota/deployment.ts'
 import { toNextStage, withStatus } from '../../domain/ota/deployment-progress.ts'
-import { isEarly } from '../../domain/ota/job-table.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   DeploymentAction,
@@ -31,7 +29,7 @@ import type { FirmwareRecord } from '../../ports/ota.ts'
 import { DeploymentAdmission } from './deployment-admission.ts'
 import { windowOf } from './live-deployment.ts'
 import { fits, toMemberJob } from './member-jobs.ts'
-import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
+import { Orchestrator, type OrchestratorPorts } from './orchestrator.ts'
 import { Pace } from './pace.ts'
 
 export class DeploymentDesk {
@@ -199,20 +197,9 @@ export class DeploymentDesk {
     }
     const state = { deployment, held: {}, window: windowOf({ deployment, pace: new Pace(spec) }) }
     await this.#orchestrator.begin(deployment, members)
-    if (spec.supersede || kind === 'rollback') await this.#supersede(aspirants, kind === 'rollback')
+    // The deployment is there. What fails here is done in the next round.
+    await this.#orchestrator.supersede(id).catch(this.#ports.failed)
     return { kind: 'done', state }
-  }
-
-  /** Cancels older jobs that have not begun. A rollback also cancels jobs that have begun but changed nothing yet. */
-  async #supersede(aspirants: readonly AdmissionCandidate[], withRunning: boolean): Promise<void> {
-    for (const { state } of aspirants)
-      for (const { plan, status, isGranted } of state.firmware.jobs)
-        if (withRunning ? isEarly(status) : status === 'pending' && !isGranted)
-          await this.#ports.submit(
-            state.deviceId,
-            { kind: 'ota_cancel', deploymentId: plan.deploymentId, code: 'SUPERSEDED' },
-            { by: OTA_AUTHOR },
-          )
   }
 
   async #act(

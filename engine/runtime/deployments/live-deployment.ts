@@ -1,12 +1,14 @@
 // An unfinished deployment as the leader works on it.
-import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { HeldReason } from '../../../schemas/vocabulary.ts'
-import type { Deployment, Members } from '../../domain/ota/deployment.ts'
+import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf, type DeploymentCount } from '../../domain/ota/deployment-count.ts'
 import { startHoldReason } from '../../domain/ota/grant-plan.ts'
 import type { JobPlan } from '../../domain/ota/job.ts'
-import type { JobTally } from '../../domain/ota/tally.ts'
+import { isEarly } from '../../domain/ota/job-table.ts'
+import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { DeploymentState } from '../../ports/deployments.ts'
+import type { JobName } from '../../ports/ota.ts'
 import type { GateWatch } from './gate-watch.ts'
 import type { Pace } from './pace.ts'
 
@@ -78,6 +80,28 @@ export function markEnlisted(deployment: Deployment, live: LiveDeployment): Depl
   return deployment.isEnlisted === true || !isEnlisted(live)
     ? deployment
     : { ...deployment, isEnlisted: true }
+}
+
+/** Whether older jobs of its devices have still to be cancelled. */
+export function supersedes({ deployment }: Pick<LiveDeployment, 'deployment'>): boolean {
+  const { spec, kind, hasSuperseded, status } = deployment
+  return (spec.supersede || kind === 'rollback') && hasSuperseded !== true && !isFinalStatus(status)
+}
+
+/** The older jobs that have not begun. For a rollback, also those that have begun but changed nothing yet. */
+export function supersededJobs(
+  kind: Deployment['kind'],
+  states: readonly (FirmwareState | undefined)[],
+  isOlder: (id: DeploymentId) => boolean,
+): readonly JobName[] {
+  return states.flatMap((state) =>
+    (state?.firmware.jobs ?? [])
+      .filter(({ plan }) => isOlder(plan.deploymentId))
+      .filter(({ status, isGranted }) =>
+        kind === 'rollback' ? isEarly(status) : status === 'pending' && !isGranted,
+      )
+      .flatMap(({ plan }) => (state ? { deviceId: state.deviceId, deploymentId: plan.deploymentId } : [])),
+  )
 }
 
 function memberCount({ stages }: Members): number {

@@ -47,6 +47,8 @@ import {
   markEnlisted,
   membersFrom,
   planOf,
+  supersededJobs,
+  supersedes,
   toLive,
   toState,
   windowOf,
@@ -171,6 +173,28 @@ export class Orchestrator {
     this.#wake()
   }
 
+  /** Cancels the older jobs of its devices that the deployment takes the place of, unless that was done. */
+  async supersede(id: DeploymentId): Promise<void> {
+    const live = this.#live.get(id)
+    if (live === undefined || !supersedes(live)) return
+    const { stages, skipped } = live.members
+    const { kind, createdAt } = live.deployment
+    // A deployment that is not known any more ended long ago.
+    const isOlder = (other: DeploymentId) =>
+      other !== id && (this.state(other)?.deployment.createdAt ?? 0) <= createdAt
+    const ids = [...stages.flat(), ...skipped.map(({ deviceId }) => deviceId)]
+    for (const some of chunks(ids, LIMITS.otaStatesAtOnce)) {
+      const superseded = supersededJobs(kind, await this.#ports.firmwareOf(some), isOlder)
+      for (const jobs of chunks(superseded, LIMITS.otaRequestsAtOnce))
+        await Promise.all(
+          jobs.map(({ deviceId, deploymentId }) =>
+            this.#submit(deviceId, { kind: 'ota_cancel', deploymentId, code: 'SUPERSEDED' }),
+          ),
+        )
+    }
+    await this.#save([{ ...live.deployment, hasSuperseded: true }])
+  }
+
   /** Replaces the record of an unfinished deployment. */
   async change(deployment: Deployment): Promise<void> {
     await this.#save([deployment])
@@ -185,7 +209,10 @@ export class Orchestrator {
     await this.#forget(this.#ports.clock.now())
     const live = [...this.#live.values()]
     if (live.length === 0) return
-    for (const each of live) await this.#enlist(each)
+    for (const each of live) {
+      await this.supersede(each.deployment.id)
+      await this.#enlist(each)
+    }
     const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
     const now = this.#ports.clock.now()
     this.#leaps.measure()

@@ -299,7 +299,11 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(counts(await ask({ ...span, interval: '1d' }))).toEqual([3])
       // A mark that spans several hours counts for each of them, up to the horizon.
       await telemetry.insert(pointsBlock([point(61 * SECOND, 6), point(HOUR + 61 * SECOND, 7)]))
-      await settle(day + 2 * HOUR, [{ device: 'l', hour: day / SECOND, until: (day + 5 * HOUR) / SECOND }])
+      const wide = { device: 'l', hour: day / SECOND, until: (day + 5 * HOUR) / SECOND }
+      await settle(day + 2 * HOUR, [wide])
+      expect(counts(await ask({ ...span, interval: '1h' }))).toEqual([3, 2])
+      // An hour in two marks counts once.
+      await settle(day + 2 * HOUR, [...late, wide])
       expect(counts(await ask({ ...span, interval: '1h' }))).toEqual([3, 2])
     })
 
