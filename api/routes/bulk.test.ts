@@ -388,19 +388,4 @@ describe('with upsert', () => {
     const call = () => send(JSON.stringify(NEW), { ...NDJSON, 'idempotency-key': 'k' }, '?upsert=true')
     expect([(await call()).body.created, (await call()).body.created]).toEqual([1, 1])
   })
-
-  test('a key that was used days ago is of no account: rows without an id make devices, others are compared', async () => {
-    const { tokens, login, request, clock } = await setUp()
-    const { user } = await login('admin')
-    const send = async (row: object) => {
-      const { token } = await tokens.issueAccess({ userId: user.id, at: clock.now() })
-      const headers = { ...NDJSON, 'idempotency-key': 'nightly' }
-      const line = 'POST /api/v1/devices/bulk?upsert=true'
-      return (await request(line, { token, headers, body: JSON.stringify(row) })).body
-    }
-    const { device_id: _, ...nameless } = NEW
-    expect([await send(NEW), await send(nameless)].flatMap(statuses)).toEqual(['created', 'created'])
-    clock.at += 2 * 86_400_000
-    expect([await send(NEW), await send(nameless)].flatMap(statuses)).toEqual(['unchanged', 'created'])
-  })
 })
