@@ -5,11 +5,11 @@ import { type DeviceStorage, memoryStorage } from './storage.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
-async function open(storage: DeviceStorage = memoryStorage()) {
+async function open(storage: DeviceStorage = memoryStorage(), now = () => NOW) {
   const acks: JsonObject[] = []
   const failures: unknown[] = []
   const commands = await Commands.open(storage, {
-    now: () => NOW,
+    now,
     send: (ack) => acks.push(ack),
     failed: (error) => failures.push(error),
   })
@@ -152,4 +152,35 @@ test('a command without a handler of its own goes to the one for others, with it
   await settle()
   const results = acks.flatMap(({ status, result }) => (status === 'completed' ? [result] : []))
   expect(results).toEqual(['docked', { command: 'fly', data: { to: 'roof' } }])
+})
+
+test('progress after the end of a command is not told, and does not replace its result', async () => {
+  const { storage, commands, statuses } = await open()
+  let report = () => {}
+  commands.handle('dock', (_, { progress }) => {
+    report = () => progress(99)
+  })
+  await commands.take(order('c1'))
+  await settle()
+  report()
+  await commands.take(order('c1'))
+  await commands.take(order('c2', { command: 'unknown' }))
+  expect(statuses()).toEqual(['c1 acked', 'c1 completed', 'c1 completed', 'c2 rejected'])
+  const after = await open(storage)
+  await after.commands.take(order('c1'))
+  expect(after.statuses()).toEqual(['c1 completed'])
+})
+
+test('progress is told although the clock was set back by an hour', async () => {
+  let now = NOW
+  const { commands, statuses } = await open(memoryStorage(), () => now)
+  commands.handle('dock', (_, { progress }) => {
+    for (const step of [0, 500, -3_600_000]) {
+      now += step
+      progress(50)
+    }
+  })
+  await commands.take(order('c1'))
+  await settle()
+  expect(statuses()).toEqual(['c1 acked', 'c1 in_progress', 'c1 in_progress', 'c1 completed'])
 })

@@ -40,6 +40,9 @@ const CANCEL = '$cancel'
 const RESULT_BYTES_MAX = 64 * 1024
 const PROGRESS_EVERY_MS = 1_000
 
+/** `sinceMs` is the time since the last progress. It is negative if the clock was set back. */
+export const isTooSoon = (sinceMs: number) => sinceMs >= 0 && sinceMs < PROGRESS_EVERY_MS
+
 export class Commands {
   readonly #ports: CommandsPorts
   readonly #memory: CommandMemory
@@ -124,7 +127,9 @@ export class Commands {
       expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt) : undefined,
       progress: (percent) => {
         const now = this.#ports.now()
-        if (now - toldAt < PROGRESS_EVERY_MS || signal.aborted) return
+        if (isTooSoon(now - toldAt) || signal.aborted) return
+        // A handler may report once more after its command has ended.
+        if (this.#memory.find(requestId)?.final === true) return
         toldAt = now
         const progress = percent === undefined ? {} : { progress: percent }
         const ack = { request_id: requestId, status: 'in_progress', ...progress }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { errorText } from '../../../schemas/error-text.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
+import { isTooSoon } from './commands.ts'
 import { DownloadError, download } from './download.ts'
 import { type FirmwareMessage, readFirmwareMessage } from './firmware-message.ts'
 import { distrust, type ManifestKeys } from './manifest.ts'
@@ -60,7 +61,6 @@ interface Job {
 }
 
 const NAME = 'firmware.json'
-const PROGRESS_EVERY_MS = 1_000
 const REFRESH_WAIT_MS = 120_000
 
 export class FirmwareUpdates {
@@ -259,7 +259,7 @@ export class FirmwareUpdates {
   #progress(percent: number): void {
     const job = this.#job
     const now = this.#ports.now()
-    if (job === undefined || now - this.#toldAt < PROGRESS_EVERY_MS) return
+    if (job === undefined || isTooSoon(now - this.#toldAt)) return
     this.#toldAt = now
     const last = bodyOf(job.message, { status: 'downloading', progress: percent })
     this.#job = { ...job, last }
