@@ -42,9 +42,14 @@ export class CommandMemory {
     return this.#answers.get(requestId)
   }
 
-  /** Resolves once the command would survive a power cut. */
-  begin(requestId: string, ack: JsonObject): Promise<void> {
-    return this.#put(requestId, { ack, final: false })
+  /** Resolves once the command would survive a power cut. Rejects if it cannot be stored: then it has not begun. */
+  async begin(requestId: string, ack: JsonObject): Promise<void> {
+    try {
+      await this.#put(requestId, { ack, final: false })
+    } catch (error) {
+      this.#answers.delete(requestId)
+      throw error
+    }
   }
 
   end(requestId: string, ack: JsonObject): Promise<void> {

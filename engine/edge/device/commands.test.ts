@@ -184,3 +184,17 @@ test('progress is told although the clock was set back by an hour', async () => 
   await settle()
   expect(statuses()).toEqual(['c1 acked', 'c1 in_progress', 'c1 in_progress', 'c1 completed'])
 })
+
+test('a command that could not be stored is carried out when it is delivered again', async () => {
+  const storage = memoryStorage()
+  let isFull = true
+  const write = (name: string, value: Uint8Array) =>
+    isFull ? Promise.reject(new Error('no space left on device')) : storage.write(name, value)
+  const { commands, statuses } = await open({ ...storage, write })
+  commands.handle('dock', () => undefined)
+  await expect(commands.take(order('c1'))).rejects.toThrow('no space left')
+  isFull = false
+  await commands.take(order('c1'))
+  await settle()
+  expect(statuses()).toEqual(['c1 acked', 'c1 completed'])
+})
