@@ -26,11 +26,13 @@ export class SmtpMail implements Mail {
 
   async send({ messageId, to, subject, text, html }: OutgoingMail): Promise<SendResult> {
     try {
-      await this.#transport.sendMail({
+      const { rejectedErrors = [] } = await this.#transport.sendMail({
         messageId: `<${messageId}@${this.#host}>`,
         ...{ from: this.#from, to: [...to], subject, text, html },
       })
-      return { kind: 'answered', status: 200, retryAfterSec: undefined }
+      return rejectedErrors.length === 0
+        ? { kind: 'answered', status: 200, retryAfterSec: undefined }
+        : resultOf(worthRetrying(rejectedErrors))
     } catch (error) {
       return resultOf(error)
     }
@@ -39,6 +41,12 @@ export class SmtpMail implements Mail {
   close(): void {
     this.#transport.close()
   }
+}
+
+/** The server took the mail for some recipients and refused these. If a refusal may pass, all get the mail once more, under
+ *  the same id: twice is better than never. */
+function worthRetrying(refusals: readonly { readonly responseCode?: number }[]): unknown {
+  return refusals.find(({ responseCode = 0 }) => responseCode < 500) ?? refusals[0]
 }
 
 /** A permanent refusal (5xx) would be repeated. Anything else may pass, even a wrong password, which can be corrected. */
