@@ -1,11 +1,11 @@
 // Firmware from the message to the restart on the new version, with images from a real HTTP server.
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
@@ -124,6 +124,24 @@ test('an image is downloaded, checked and installed, and the version after the r
     { deployment_id: 'dep_1', attempt: 1, status: 'succeeded', version: 'v2.1.0' },
   ])
   expect(confirmed).toBe(1)
+})
+
+test('of images of earlier updates the two newest are left, and files of others are not touched', async () => {
+  const image = (digit: string) => join(folder, `${digit.repeat(64)}.image`)
+  for (const [path, sec] of [
+    [image('1'), 100],
+    [image('2'), 300],
+    [image('3'), 200],
+    [join(folder, 'other.image'), 1],
+  ] as const) {
+    writeFileSync(path, 'old')
+    utimesSync(path, sec, sec)
+  }
+  const device = await boot('2.0.0')
+  await device.updates.take(message())
+  await device.rebooted
+  const expected = [image('2'), image('3'), join(folder, `${SHA256}.image`), join(folder, 'other.image')]
+  expect(readdirSync(folder).sort()).toEqual(expected.map((path) => basename(path)).sort())
 })
 
 test('without a folder images are beside what the storage keeps, or in a folder of their own', async () => {

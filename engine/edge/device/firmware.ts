@@ -10,6 +10,7 @@ import { isTooSoon } from './commands.ts'
 import { DownloadError, download } from './download.ts'
 import { type FirmwareMessage, readFirmwareMessage } from './firmware-message.ts'
 import { distrust, type ManifestKeys } from './manifest.ts'
+import { deleteOldImages } from './old-images.ts'
 import { type DeviceStorage, readJson, writeJson } from './storage.ts'
 
 export type FirmwareDecision =
@@ -214,6 +215,8 @@ export class FirmwareUpdates {
       if (message.localOk && (await handlers.switchTo?.(message)) === true)
         return await this.#reboot(message, handlers)
       const path = join(await this.#folderFor(handlers), `${message.sha256}.image`)
+      // Before the download, so that there is room for it.
+      await deleteOldImages(path).catch((error: unknown) => this.#ports.failed(error))
       await this.#download(message, { path, signal })
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
