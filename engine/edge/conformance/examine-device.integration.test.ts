@@ -63,7 +63,7 @@ test.skipIf(!HAS_MOSQUITTO)('the shell commands in the documentation pass the pr
   }
   const [port, token] = [`\${FLEET_MQTT_URL##*:}`, '$FLEET_DEVICE_TOKEN']
   const pub = lineOf('README.md', 'mosquitto_pub')
-  const run = `MQTT_PORT=${port} TOKEN=${token} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
+  const run = `MQTT_PORT=${port} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
   const report = await examine(run, { deviceId: 'thermo-1', profile: 'basic' })
   expect(wrong(report)).toEqual([])
   expect(report.passed).toBe(7)
