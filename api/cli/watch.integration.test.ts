@@ -64,7 +64,7 @@ test('a watcher is told since when it has missed events', async () => {
   await watching
 })
 
-test('of the dead letters that came while the connection was lost none is left out', async () => {
+test('no dead letter that came while the connection was lost is left out', async () => {
   const letters: { id: string }[] = []
   const add = (count: number) => {
     for (let n = 0; n < count; n++) letters.push({ id: String(letters.length) })

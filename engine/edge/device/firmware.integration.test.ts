@@ -126,7 +126,7 @@ test('an image is downloaded, checked and installed, and the version after the r
   expect(confirmed).toBe(1)
 })
 
-test('of images of earlier updates the two newest are left, and files of others are not touched', async () => {
+test('the two newest images of earlier updates are left, and files of others are not touched', async () => {
   const image = (digit: string) => join(folder, `${digit.repeat(64)}.image`)
   for (const [path, sec] of [
     [image('1'), 100],
