@@ -134,6 +134,11 @@ test('a body that is not JSON is sent unchanged', async () => {
   expect(result).toMatchObject({ dry_run: true, total: 2, valid: 1, failed: 1 })
 })
 
+test('an answer of text may be empty', async () => {
+  const { fleet } = await scripted((_, response) => response.end())
+  expect(await fleet.exportDevices()).toBe('')
+})
+
 test('required arguments cannot be left out', () => {
   const fleet = createClient({ baseUrl: 'http://localhost' })
   // Only compiled, never called.

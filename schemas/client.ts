@@ -98,13 +98,13 @@ const OVER: ReadonlySet<string> = new Set(['TOKEN_EXPIRED', 'UNAUTHENTICATED'])
 async function perform(base: Base, operation: Operation, call: Call = {}, token?: string): Promise<unknown> {
   const { text, bytes } = await base.send(toRequest(base, operation, call, token))
   if (bytes !== undefined) return bytes
-  if (text === '') return undefined
   return toValue(operation, text)
 }
 
 /** Trusts the operation's schema, because the service's tests check every answer against it. */
 function toValue({ replies }: Operation, text: string): unknown {
   if (Object.values(replies).includes('text')) return text
+  if (text === '') return undefined
   try {
     return JSON.parse(text)
   } catch (cause) {

@@ -94,7 +94,7 @@ describe('lines for a shell and programs that register themselves', () => {
 
   test('a token is renewed', async () => {
     const token = await registerDevice(admin, 'guide-renews')
-    const answer = JSON.parse(await runLines(sampleIn('bash', 'token/renew', GUIDE), { TOKEN: token }))
+    const answer = JSON.parse(await runLines(sampleIn('bash', 'token/renew', GUIDE), { DEVICE_TOKEN: token }))
     expect(answer).toMatchObject({ device_id: 'guide-renews', mqtt_token: expect.stringContaining('eyJ') })
   })
 
@@ -140,12 +140,14 @@ describe('lines for a shell and programs that register themselves', () => {
     const token = await registerDevice(admin, 'guide-shell')
     const lines = as('guide-shell', sampleIn('bash', 'mosquitto_sub', GUIDE)).split('\n')
     const line = (name: string) => lines.find((each) => each.startsWith(name)) ?? ''
-    await runLines(line('mosquitto_pub'), { TOKEN: token })
+    await runLines(line('mosquitto_pub'), { DEVICE_TOKEN: token })
     await until('its measurement', async () =>
       (await admin.get('/telemetry/guide-shell')).text.includes('21.5'),
     )
     const script = `${sampleIn('bash', 'MQTT_PORT=', GUIDE)}\nexec ${line('mosquitto_sub')}`
-    const listener = spawn('bash', ['-euo', 'pipefail', '-c', script], { env: environment({ TOKEN: token }) })
+    const listener = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+      env: environment({ DEVICE_TOKEN: token }),
+    })
     running.push(listener)
     let heard = ''
     listener.stdout.on('data', (bytes: Buffer) => {

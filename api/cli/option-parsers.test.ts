@@ -71,6 +71,17 @@ describe('a JSON object', () => {
   )
 })
 
+test('a file from Windows is read without its byte order mark', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-json-'))
+  try {
+    const file = join(folder, 'wanted.json')
+    writeFileSync(file, '\ufeff{"speed": 1}')
+    expect(jsonObject(`@${file}`)).toEqual({ speed: 1 })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test('parameters are merged, and values are parsed as JSON where possible', () => {
   const all = ['x=3', 'text=hello', 'on=true', 'eq=a=b', 'at={"y":1}', 'none='].reduce(
     (before, text) => parameter(text, before),

@@ -85,7 +85,8 @@ export function jsonObject(text: string): JsonObject {
 /** Reads a file. A `source` of 0 is standard input. */
 export function readText(source: string | number): string {
   try {
-    return readFileSync(source, 'utf8')
+    // PowerShell and others begin a file with a byte order mark, which JSON does not allow.
+    return readFileSync(source, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     const why = errorText(error)
     throw new Failure(EXIT.usage, `${source === 0 ? 'standard input' : source} cannot be read: ${why}`)

@@ -50,6 +50,20 @@ test('a watcher whose login was ended says so instead of trying for ever', async
   await expect(watching).rejects.toThrow('not logged in')
 })
 
+test('a watcher is told since when it has missed events', async () => {
+  const { cli, breakOff, stop } = await setUp(async () => 'token')
+  const begun = Date.now()
+  const losses: (Date | undefined)[] = []
+  const onSubscribed = (lostAt: Date | undefined) => void losses.push(lostAt)
+  const watching = watch(cli, { channel: 'events', filter: {}, onSubscribed }, () => undefined)
+  await expect.poll(() => losses).toEqual([undefined])
+  breakOff()
+  await expect.poll(() => losses.length, { timeout: 5_000 }).toBe(2)
+  expect(losses[1]?.getTime()).toBeGreaterThanOrEqual(begun)
+  stop.abort()
+  await watching
+})
+
 test('no dead letter that came while the connection was lost is left out', async () => {
   const letters: { id: string }[] = []
   const add = (count: number) => {

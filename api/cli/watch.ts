@@ -14,8 +14,8 @@ export interface Subscription {
   readonly throttleMs?: number | undefined
   /** Requests the current state before the first event. */
   readonly snapshot?: boolean | undefined
-  /** Called at each connection. Events from now on will be received. */
-  readonly onSubscribed?: () => void
+  /** Called at each connection. Events from now on will be received, but none of those since `lostAt`. */
+  readonly onSubscribed?: (lostAt: Date | undefined) => void
 }
 
 /** An `event` or `snapshot` frame of the subscription. */
@@ -47,11 +47,18 @@ export async function watch(
 ): Promise<void> {
   const connection = await cli.connect()
   let tries = 0
+  let lostAt: Date | undefined
+  const onSubscribed = () => {
+    subscription.onSubscribed?.(lostAt)
+    lostAt = undefined
+  }
   while (!cli.signal.aborted) {
     // If the first attempt fails, the command ends, because the service may never have been there.
     const token = tries === 0 ? await connection.token() : await tokenAgain(connection)
     const ended =
-      token === undefined ? UNREACHABLE : await follow({ cli, connection, token }, subscription, onFrame)
+      token === undefined
+        ? UNREACHABLE
+        : await follow({ cli, connection, token }, { ...subscription, onSubscribed }, onFrame)
     if (cli.signal.aborted) return
     const { code, wasAuthenticated } = ended
     const reason = ended.reason || String(code)
@@ -59,6 +66,7 @@ export async function watch(
     if (tries === 0 && !wasAuthenticated)
       throw new Failure(EXIT.unreachable, `cannot open a live connection to ${connection.url}: ${reason}`)
     tries = wasAuthenticated ? 1 : tries + 1
+    lostAt ??= new Date()
     cli.output.note(`connection lost (${reason}), reconnecting`)
     const pauseMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (tries - 1))
     await sleep(pauseMs, undefined, { signal: cli.signal }).catch(() => undefined)
@@ -81,7 +89,7 @@ interface Session {
 
 async function follow(
   { cli, connection, token }: Session,
-  { channel, filter, throttleMs, snapshot, onSubscribed }: Subscription,
+  { channel, filter, throttleMs, snapshot, onSubscribed }: Subscription & { onSubscribed: () => void },
   onFrame: (frame: WatchFrame) => void,
 ): Promise<WatchEnd> {
   const socket = openSocket(new URL('/ws', connection.url))
@@ -103,7 +111,7 @@ async function follow(
       // Every frame of the service is a JSON object.
       const frame = JSON.parse(String(data)) as WatchFrame
       if (frame['type'] === 'auth_ok') wasAuthenticated = true
-      if (frame['type'] === 'subscribed') onSubscribed?.()
+      if (frame['type'] === 'subscribed') onSubscribed()
       if (frame['type'] === 'event' || frame['type'] === 'snapshot') onFrame(frame)
       if (frame['type'] === 'resync')
         cli.output.note(`this connection is too slow: ${String(frame['dropped'])} events were left out`)

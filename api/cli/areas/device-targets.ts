@@ -26,7 +26,8 @@ export type Targets =
 
 /** Concurrent requests. Each change waits for a write to the log. */
 const AT_ONCE = 16
-const PAGE_SIZE = 200
+/** Enough for an export of a hundred thousand devices. */
+const TIMEOUT_MS = 300_000
 const SHOWN_MAX = 10
 
 export const IDS_ARGUMENT = ['[device_id...]', 'ids of the devices; left out with --selector'] as const
@@ -159,17 +160,19 @@ async function idsOf(client: Client, targets: Targets): Promise<readonly string[
   return ids
 }
 
-/** Leaves out decommissioned devices unless the selector asks for them. */
+/** Leaves out decommissioned devices unless the selector asks for them. An export lists the devices of one moment. Pages of a
+ *  list would skip one for each device that stops matching while they are read. */
 async function matching(client: Client, { status, ...rest }: Selector): Promise<readonly string[]> {
-  const query = {
-    ...rest,
-    ...(status === undefined ? {} : { status: [status] }),
-    sort: 'device_id',
-    per_page: PAGE_SIZE,
-  }
-  const ids: string[] = []
-  for await (const { data } of client.pages.listDevices({ query }))
-    for (const device of data)
-      if (device.status !== 'decommissioned' || status === 'decommissioned') ids.push(device.device_id)
-  return ids
+  const query = { ...rest, ...(status === undefined ? {} : { status: [status] }), format: 'ndjson' as const }
+  const text = await client.exportDevices({ query, timeoutMs: TIMEOUT_MS })
+  const devices = text.split('\n').flatMap((line) => (line === '' ? [] : [toDevice(line)]))
+  return devices
+    .filter((device) => device.status !== 'decommissioned' || status === 'decommissioned')
+    .map(({ device_id }) => device_id)
+    .sort()
+}
+
+/** Each line of an export is a device. */
+function toDevice(line: string): { readonly device_id: string; readonly status: string } {
+  return JSON.parse(line)
 }

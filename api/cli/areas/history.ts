@@ -169,7 +169,15 @@ async function followFeed<Item>(
   isWanted: (item: Item) => boolean,
 ): Promise<void> {
   const filter = definedFields({ device_id: deviceId, group })
-  await watch(cli, { channel, filter }, ({ type, device_id: of, data }) => {
+  const place = [deviceId, group === undefined ? undefined : `--group ${group}`].filter(
+    (part) => part !== undefined,
+  )
+  const onSubscribed = (lostAt: Date | undefined) => {
+    if (lostAt === undefined) return
+    const command = ['fleet', channel, ...place, '--from', lostAt.toISOString()].join(' ')
+    cli.output.note(`connected again; what came meanwhile is shown by \`${command}\``)
+  }
+  await watch(cli, { channel, filter, onSubscribed }, ({ type, device_id: of, data }) => {
     // A live event has the same fields as an entry of the list.
     const item = data as Item
     if (type !== 'event' || !isWanted(item)) return

@@ -46,6 +46,15 @@ test('a simulated device passes the checks that need neither a disk nor firmware
   expect(report.checks.flatMap(judged).filter(([, result]) => result !== 'pass')).toEqual([])
 })
 
+test('a program that cannot start fails every check within seconds, with what it wrote', async () => {
+  const begun = performance.now()
+  const { checks } = await examine('echo no such module >&2; exit 1', { profile: 'basic' })
+  expect(new Set(checks.map(({ result, reason }) => `${result}: ${reason}`))).toEqual(
+    new Set([expect.stringMatching(/^fail: the program ends without connecting; .*no such module/)]),
+  )
+  expect(performance.now() - begun).toBeLessThan(30_000)
+})
+
 test('the kit waits for a device whose shell exits before the device does', async () => {
   const run = `${program('device.js').replace('exec ', '')}; exit`
   const report = await examine(run, { only: ['CONN-08'] })
@@ -63,7 +72,7 @@ test.skipIf(!HAS_MOSQUITTO)('the shell commands in the documentation pass the pr
   }
   const [port, token] = [`\${FLEET_MQTT_URL##*:}`, '$FLEET_DEVICE_TOKEN']
   const pub = lineOf('README.md', 'mosquitto_pub')
-  const run = `MQTT_PORT=${port} TOKEN=${token} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
+  const run = `MQTT_PORT=${port} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
   const report = await examine(run, { deviceId: 'thermo-1', profile: 'basic' })
   expect(wrong(report)).toEqual([])
   expect(report.passed).toBe(7)

@@ -22,6 +22,8 @@ export class Outgoing {
   /** Deliveries that the socket has not accepted yet (O1). */
   #waiting: Delivery[] = []
   #waitingBytes = 0
+  /** Packet ids of MQTT 5 that are sent over this connection and not acknowledged [MQTT-3.3.4-9]. */
+  readonly #inFlight = new Set<number>()
   /** Bytes allowed to wait beyond the usual bound, because a new connection or subscription is owed them all at once. */
   #burstBytes = 0
 
@@ -69,6 +71,7 @@ export class Outgoing {
     const isFailed = reason >= FAILURE
     if (type !== PACKET.pubrec || isFailed) {
       state.settle(id, !isFailed)
+      this.#inFlight.delete(id)
       this.#sendWaiting()
       return
     }
@@ -120,11 +123,12 @@ export class Outgoing {
     if (waiting.length === 0) this.#burstBytes = 0
   }
 
-  #hasRoomFor({ qos, id }: Delivery): boolean {
+  #hasRoomFor({ qos, id, isReleased }: Delivery): boolean {
     if (this.#socket.writableNeedDrain) return false
+    if (qos === 0 || isReleased) return true
     const { v5Options, state } = this.#session
-    const unackedMax = Math.min(v5Options?.receiveMax ?? LIMITS.sessionUnackedMax, LIMITS.sessionUnackedMax)
-    return qos === 0 || id !== 0 || state.unacknowledged.size < unackedMax
+    if (id === 0 && state.unacknowledged.size >= LIMITS.sessionUnackedMax) return false
+    return this.#inFlight.size < (v5Options?.receiveMax ?? Number.POSITIVE_INFINITY)
   }
 
   #send(delivery: Delivery): void {
@@ -150,6 +154,7 @@ export class Outgoing {
       return
     }
     this.#session.send(packet)
+    if (v5Options !== undefined && delivery.qos > 0) this.#inFlight.add(delivery.id)
     if (delivery.qos === 0) delivery.settle?.(!this.#session.isEnded)
   }
 

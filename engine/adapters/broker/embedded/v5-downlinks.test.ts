@@ -132,6 +132,24 @@ describe('a message to a device', () => {
     await until(() => device.received().length === 3, 'the third')
   })
 
+  test('no more messages are sent again at once than the device takes on its new connection', async () => {
+    const properties = { sessionExpiryInterval: 60 }
+    const before = await connect('a', { clean: false, properties })
+    await subscribe(before, { topic: 'fleet/a/#', qos: 1 })
+    const suffix = 'shadow/reported/accepted'
+    for (let index = 0; index < 5; index++) void stage.broker.publish(downlink({ suffix }, `${index}`))
+    await until(() => before.received().length === 5, 'all of them')
+    const device = await connect('a', { clean: false, properties: { ...properties, receiveMaximum: 2 } })
+    await until(() => device.received().length === 2, 'the first two')
+    await ping(device)
+    expect(device.received()).toHaveLength(2)
+    for (let index = 0; index < 5; index++) {
+      await until(() => device.received().length > index, 'the next one')
+      device.sendPacket({ cmd: 'puback', messageId: device.all('publish')[index]?.messageId ?? 0 })
+    }
+    expect(device.received().map(({ text }) => text)).toEqual(['0', '1', '2', '3', '4'])
+  })
+
   test('a message larger than the device takes is not sent, and the next one is', async () => {
     const device = await connect('a', { properties: { maximumPacketSize: 200 } })
     await subscribe(device, { topic: 'fleet/a/#', qos: 1 })

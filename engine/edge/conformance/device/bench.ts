@@ -36,6 +36,9 @@ const CONNECT_MS_MAX = 60_000
 const STARTED_BY_USER_MS_MAX = 600_000
 const OBSERVE_MS_MIN = 400
 
+/** Exits without any connection after which the program is not waited for. */
+const EXITS_MAX = 5
+
 export class Bench {
   readonly device: DeviceUnderTest
   readonly broker: Broker
@@ -57,7 +60,9 @@ export class Bench {
     this.#folder = folder
     downloads.publishKeys({ keys: [this.key.publicKey] })
     const { run: command } = device
-    if (command !== undefined) this.#program = new Program({ command, environment: this.#environment() })
+    if (command === undefined) return
+    const exited = () => broker.emit('seen')
+    this.#program = new Program({ command, environment: this.#environment(), exited })
   }
 
   static async open(device: DeviceUnderTest, port: number): Promise<Bench> {
@@ -74,13 +79,18 @@ export class Bench {
     this.broker.reset()
     const program = this.#program
     program?.start()
-    const isStartedByUser = program === undefined && this.broker.recordings.length === 0
+    const hasNeverConnected = () => this.broker.recordings.length === 0
+    // A program that cannot even start would make every check wait.
+    const isHopeless = () => hasNeverConnected() && (program?.exits ?? 0) >= EXITS_MAX
+    const isStartedByUser = program === undefined && hasNeverConnected()
     try {
-      return await this.until(
+      const found = await this.until(
         'the device connects',
-        () => this.broker.current,
+        () => this.broker.current ?? (isHopeless() && 'hopeless'),
         isStartedByUser ? STARTED_BY_USER_MS_MAX : CONNECT_MS_MAX,
       )
+      if (found === 'hopeless') throw new UnmetCheck('the program ends without connecting')
+      return found
     } catch (error) {
       if (!(error instanceof UnmetCheck) || program === undefined) throw error
       const reportWith = program.output === '' ? 'nothing' : program.output

@@ -7,6 +7,7 @@ export interface ProgramOptions {
   /** A shell command. */
   readonly command: string
   readonly environment: Readonly<Record<string, string | undefined>>
+  readonly exited: () => void
 }
 
 const OUTPUT_MAX = 4_000
@@ -17,6 +18,8 @@ export class Program {
   #child: ChildProcess | undefined
   #output = ''
   #isWanted = false
+  /** How often it has exited by itself. */
+  exits = 0
 
   constructor(options: ProgramOptions) {
     this.#options = options
@@ -48,6 +51,8 @@ export class Program {
     child.once('exit', () => {
       this.#child = undefined
       if (!this.#isWanted) return
+      this.exits++
+      this.#options.exited()
       setTimeout(() => this.#isWanted && this.start(), AGAIN_AFTER_MS)
     })
   }
