@@ -50,6 +50,11 @@ const t = words({
   ],
   none: ['No image to roll out', 'Es gibt kein Abbild zum Ausrollen'],
   toImages: ['Upload an image', 'Eines hochladen'],
+  toList: ['All images', 'Alle Abbilder'],
+  newest: [
+    'The newest {n} of {total} images are offered. The list of images leads here with any of them.',
+    'Zur Wahl stehen die neuesten {n} von {total} Abbildern. Die Liste der Abbilder führt mit jedem hierher.',
+  ],
 })
 
 const firmwareValue = queryValue('firmware', text())
@@ -57,16 +62,30 @@ const TARGETS = ['group', 'tag', 'type', 'devices', 'filter', 'all'] as const
 
 export default function NewRollout() {
   const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
+  const firmware_id = firmwareValue.value
+  const isListed =
+    firmware_id === '' || images.data?.data.some((image) => image.firmware_id === firmware_id) !== false
+  // The address may name one that is older than those of the list.
+  const named = useAnswer('getFirmware', { firmware_id }, { isWanted: !isListed })
   return (
     <Page title={t('newRollout')} needs="createDeployment">
       <AnswerArea answer={images}>
-        {({ data }) =>
-          data.length === 0 ? (
+        {({ data, total }) =>
+          !isListed && named.data === undefined ? (
+            <AnswerArea answer={named}>{() => null}</AnswerArea>
+          ) : data.length === 0 && isListed ? (
             <Empty title={t('none')}>
               <a href={pathOf('firmware')}>{t('toImages')}</a>
             </Empty>
           ) : (
-            <Form images={data} />
+            <>
+              {total > data.length && (
+                <p class="hint">
+                  {t('newest', { n: data.length, total })} <a href={pathOf('firmware')}>{t('toList')}</a>
+                </p>
+              )}
+              <Form images={isListed || named.data === undefined ? data : [named.data, ...data]} />
+            </>
           )
         }
       </AnswerArea>
