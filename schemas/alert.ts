@@ -281,5 +281,8 @@ export const SilenceParams = Type.Object({
 })
 export const SilenceListQuery = closed({
   ...PAGE_QUERY,
+  device_id: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only silences whose matchers name this device.' }),
+  ),
   state: words(SILENCE_STATES, `Of: ${SILENCE_STATES.join(', ')}`),
 })

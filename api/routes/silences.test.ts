@@ -56,6 +56,15 @@ test('silences are listed by their state, the newest first', async () => {
   expect(await states('?state=pending,active')).toEqual(['pending', 'active'])
 })
 
+test('the silences that name a device are found among those of others', async () => {
+  const { ask } = await open()
+  for (const matchers of [{ device_id: 'r' }, { device_id: 's' }, { group: 'plant' }])
+    expect((await ask(`POST ${SILENCES}`, { ...WISH, matchers })).status).toBe(201)
+  const { data, total } = (await ask(`GET ${SILENCES}?device_id=r`)).body
+  expect(total).toBe(1)
+  expect(data[0].matchers).toEqual({ device_id: 'r' })
+})
+
 test('when there are too many silences, the one that ended first is removed', async () => {
   const { ask, engine } = await open()
   const kept = {

@@ -31,6 +31,7 @@ export function silenceRoutes(services: Services): readonly Route[] {
         .silences()
         .filter((silence) => isVisible(services, silence, user))
         .filter((silence) => states?.includes(silenceState(silence, clock.now())) ?? true)
+        .filter(({ matchers }) => query.device_id === undefined || matchers.device_id === query.device_id)
         .toSorted((a, b) => b.created_at - a.created_at || (a.silence_id < b.silence_id ? -1 : 1))
       const window = toWindow(query)
       const page = all.slice(window.offset, window.offset + window.perPage)

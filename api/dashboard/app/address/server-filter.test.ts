@@ -22,6 +22,8 @@ test('what the service cannot judge is told and never left out in silence', () =
   for (const text of ['seen:>10m', '-tag:a', 'status:online,error', 'is:attention', 'fw:<2', 'status:gone'])
     expect(of(text)).toEqual([{}, text])
   expect(of('one two')).toEqual([{ q: 'one' }, 'two'])
+  // The service looks for the beginning of an id only.
+  expect(of('id:=robot-1')).toEqual([{}, 'id:=robot-1'])
 })
 
 test('a term that is still being typed asks for nothing', () => {

@@ -48,8 +48,9 @@ function toPart(
 ): ServerFilter | undefined {
   switch (name) {
     case undefined:
-    case 'id':
       return { q: value }
+    case 'id':
+      return isExact ? undefined : { q: value }
     case 'status': {
       const status = DEVICE_STATUSES.find((word) => word === value.toLowerCase())
       return status && { status }

@@ -98,6 +98,14 @@ function accept(granted: TokenGrant): void {
 }
 
 function take({ access_token, expires_in, user: me }: TokenGrant): void {
+  const before = user.peek()
+  if (before != null && before.id !== me.id) {
+    // What the page has, it has of the person before.
+    mark(true)
+    if (location.pathname === '/login') location.assign('/')
+    else location.reload()
+    return
+  }
   token = access_token
   endsAt = performance.now() + expires_in * 1000
   user.value = me

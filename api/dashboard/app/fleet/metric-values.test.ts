@@ -19,3 +19,14 @@ describe('values of metrics as columns', () => {
     expect(values.of('t', 'b')).toBe('warm')
   })
 })
+
+test('an answer does not replace what was heard while it was under way', () => {
+  const values = new MetricValues()
+  values.beginAnswer()
+  values.take({ device_id: ['oven-1'], values: { heat: [200] } })
+  values.takeAnswer({ device_id: ['oven-1', 'oven-2'], values: { heat: [180, 90] } })
+  expect([values.of('heat', 'oven-1'), values.of('heat', 'oven-2')]).toEqual([200, 90])
+  values.beginAnswer()
+  values.takeAnswer({ device_id: ['oven-1'], values: { heat: [210] } })
+  expect(values.of('heat', 'oven-1')).toBe(210)
+})

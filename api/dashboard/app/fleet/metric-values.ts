@@ -11,15 +11,35 @@ export interface SentValues {
 
 export class MetricValues {
   readonly #values = new Map<string, Map<string, Json>>()
+  /** What came live while an answer is under way, as metric and id: it is newer. Undefined while none is. */
+  #heard: Set<string> | undefined
 
-  take({ device_id: ids, values = {} }: SentValues): void {
+  /** What came live. */
+  take(sent: SentValues): void {
+    this.#take(sent, (key) => {
+      this.#heard?.add(key)
+      return true
+    })
+  }
+
+  /** An answer is asked for. */
+  beginAnswer(): void {
+    this.#heard = new Set()
+  }
+
+  takeAnswer(sent: SentValues): void {
+    this.#take(sent, (key) => this.#heard?.has(key) !== true)
+    this.#heard = undefined
+  }
+
+  #take({ device_id: ids, values = {} }: SentValues, isNews: (key: string) => boolean): void {
     for (const [metric, sent] of Object.entries(values)) {
       const known = this.#values.get(metric) ?? new Map<string, Json>()
       this.#values.set(metric, known)
       ids.forEach((id, i) => {
         // What the service sends is JSON.
         const value = sent[i] as Json | undefined
-        if (value !== undefined) known.set(id, value)
+        if (value !== undefined && isNews(`${metric}\n${id}`)) known.set(id, value)
       })
     }
   }

@@ -87,10 +87,11 @@ export class FleetFeed {
     try {
       const index = await this.#ask(this.#queryFor(isNameless))
       if (index === undefined) return false
-      this.#cursor = index.cursor
+      // Changes to what the page does not have are not the fleet.
+      this.#cursor = index.truncated ? undefined : index.cursor
       this.#isRead = true
       this.#parts.say({ kind: 'fleet-index', index })
-      if (isWhole) this.#readIn(SECOND_READ_MS) // by FF2
+      if (isWhole && !index.truncated) this.#readIn(SECOND_READ_MS) // by FF2
       if (isNameless) this.#areNamesMissing = true
       else if (this.#areNamesMissing) return await this.#readNames() // by FF3
       return true

@@ -1,4 +1,5 @@
-// Answers that are asked for again when the socket tells of a change. Many events in one second ask once.
+// Answers that are asked for again when the socket tells of a change. Many events in one second ask once, and those of a pause
+// when the page goes on.
 import { useEffect, useRef } from 'preact/hooks'
 import type { OperationId } from '../../../../schemas/client/calls.ts'
 import { may } from '../data/access.ts'
@@ -10,13 +11,23 @@ const PAUSE_MS = 1000
 
 export function useLiveAnswers(watch: Watch | undefined, ids: readonly OperationId[]): void {
   const timer = useRef<number | undefined>(undefined)
+  const isOutdated = useRef(false)
+  const isStill = isPaused.value
   useEffect(() => () => clearTimeout(timer.current), [])
   // A channel is open to the same roles as the answers that it renews.
   useWatch(watch === undefined || !ids.some(may) ? undefined : { snapshot: false, ...watch }, () => {
-    if (isPaused.peek()) return
+    if (isPaused.peek()) {
+      isOutdated.current = true
+      return
+    }
     timer.current ??= setTimeout(() => {
       timer.current = undefined
       refreshAnswers(...ids)
     }, PAUSE_MS)
   })
+  useEffect(() => {
+    if (isStill || !isOutdated.current) return
+    isOutdated.current = false
+    refreshAnswers(...ids)
+  }, [isStill])
 }

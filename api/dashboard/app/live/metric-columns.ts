@@ -29,23 +29,25 @@ export function useMetricColumns(metrics: readonly string[], inSight: readonly s
   const [version, setVersion] = useState(0)
   const [error, setError] = useState<unknown>(undefined)
   const [asked, setAsked] = useState(0)
-  const take = (sent: SentValues) => {
-    values.current.take(sent)
-    setVersion((before) => before + 1)
-  }
+  const renew = () => setVersion((before) => before + 1)
   useEffect(() => {
     if (metrics.length === 0) return
     const abort = new AbortController()
-    const ask = () =>
-      fleet.getLatestOfMany({ body: { filter: {}, metrics: [...metrics] }, signal: abort.signal }).then(
-        (answer) => {
-          setError(undefined)
-          take(answer)
-        },
-        (reason: unknown) => {
-          if (!abort.signal.aborted) setError(reason)
-        },
-      )
+    const ask = () => {
+      values.current.beginAnswer()
+      return fleet
+        .getLatestOfMany({ body: { filter: {}, metrics: [...metrics] }, signal: abort.signal })
+        .then(
+          (answer) => {
+            setError(undefined)
+            values.current.takeAnswer(answer)
+            renew()
+          },
+          (reason: unknown) => {
+            if (!abort.signal.aborted) setError(reason)
+          },
+        )
+    }
     void ask()
     const timer = setInterval(() => {
       if (!document.hidden) void ask()
@@ -69,7 +71,9 @@ export function useMetricColumns(metrics: readonly string[], inSight: readonly s
     ({ events, hasGap }) => {
       if (hasGap) setAsked((times) => times + 1)
       // Frames of this channel are columns.
-      for (const { event, data } of events) if (event === 'fleet.delta') take(data as SentValues)
+      for (const { event, data } of events)
+        if (event === 'fleet.delta') values.current.take(data as SentValues)
+      renew()
     },
   )
   const loaded = useMemo(

@@ -15,6 +15,7 @@ import {
 } from '../address/time-range.ts'
 import { isPaused } from '../live/live.ts'
 import { queryValue, setQuery } from '../navigation/navigation.ts'
+import { localMs, localText } from '../words/local-time.ts'
 import { instant, now } from '../words/time.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
@@ -110,7 +111,7 @@ export function RangeBar() {
 function CustomRange({ span, onClose }: { readonly span: Span; readonly onClose: () => void }) {
   const [begin, setBegin] = useState(localText(span.fromMs))
   const [end, setEnd] = useState(localText(span.toMs))
-  const isRight = Date.parse(end) > Date.parse(begin)
+  const isRight = localMs(end) > localMs(begin)
   return (
     <Dialog
       title={t('timeRange')}
@@ -120,7 +121,7 @@ function CustomRange({ span, onClose }: { readonly span: Span; readonly onClose:
           kind="primary"
           disabledBecause={isRight ? undefined : t('wrong')}
           onClick={() => {
-            timeRange.set(fixedRange(Date.parse(begin), Date.parse(end)))
+            timeRange.set(fixedRange(localMs(begin), localMs(end)))
             onClose()
           }}
         >
@@ -135,10 +136,4 @@ function CustomRange({ span, onClose }: { readonly span: Span; readonly onClose:
       {!isRight && <p class="field-error">{t('wrong')}</p>}
     </Dialog>
   )
-}
-
-/** The text of a field of local time. */
-function localText(ms: number): string {
-  const offsetMs = new Date(ms).getTimezoneOffset() * 60_000
-  return new Date(ms - offsetMs).toISOString().slice(0, 19)
 }

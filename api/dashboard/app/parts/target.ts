@@ -1,10 +1,8 @@
 // Whom something goes to: a kind and what it names, both in the address, so that a list of devices or a saved view leads to a
 // form that is filled in.
 import { oneOf, text } from '../address/codecs.ts'
-import { parseQuery } from '../address/filter.ts'
-import { type ServerFilter, toServerQuery } from '../address/server-filter.ts'
-import { matchingRows } from '../fleet/filter-rows.ts'
-import { columns } from '../live/fleet-index.ts'
+import { type FilterTarget, filterTarget as targetOfFilter } from '../fleet/filter-target.ts'
+import { columns, fleetState } from '../live/fleet-index.ts'
 import { queryValue } from '../navigation/navigation.ts'
 import { now } from '../words/time.ts'
 
@@ -24,16 +22,10 @@ export function chooseTargetKind(kind: TargetKind): void {
   targetNames.set('')
 }
 
-type FilterTarget =
-  | { readonly type: 'query'; readonly value: ServerFilter }
-  | { readonly type: 'devices'; readonly value: readonly string[] }
-
 /** What a text of the filter language means. Terms that only this page can judge become the devices that fit now. */
-export function filterTarget(filterText: string): FilterTarget {
-  const query = parseQuery(filterText)
-  const { filter, unknown } = toServerQuery(query)
-  if (query.length > 0 && unknown.length === 0 && filter.firmware_version === undefined)
-    return { type: 'query', value: filter }
-  const rows = query.length === 0 ? [] : [...matchingRows(query, { columns, nowMs: now.peek() })]
-  return { type: 'devices', value: rows.map((row) => columns.ids[row] ?? '') }
-}
+export const filterTarget = (filterText: string): FilterTarget =>
+  targetOfFilter(filterText, {
+    columns,
+    nowMs: now.peek(),
+    isWhole: fleetState.peek().state !== 'truncated',
+  })

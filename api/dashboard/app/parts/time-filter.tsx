@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { text } from '../address/codecs.ts'
 import { readTimes } from '../address/time-filter.ts'
 import { queryValue, setQuery } from '../navigation/navigation.ts'
+import { localMs } from '../words/local-time.ts'
 import { instant } from '../words/time.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
@@ -63,7 +64,7 @@ export function TimeFilter() {
 function Instants({ onDone }: { readonly onDone: () => void }) {
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
-  const iso = (local: string) => (local === '' ? undefined : new Date(local).toISOString())
+  const iso = (local: string) => (local === '' ? undefined : new Date(localMs(local)).toISOString())
   return (
     <form
       class="row time-instants"

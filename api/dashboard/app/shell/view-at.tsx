@@ -62,13 +62,10 @@ export function ViewAt() {
   }, [View])
   if (at === undefined || View === undefined) return <Lost />
   if (broken !== undefined) return <ProblemCard error={broken} onRetry={mend} />
-  // Another device is another page: nothing of the one before may stay.
-  return (
-    <View
-      key={`${at.route === 'deviceTab' ? 'device' : at.route} ${at.params['device_id'] ?? ''}`}
-      params={at.params}
-    />
-  )
+  const { tab: _, ...named } = at.params
+  const route = at.route === 'deviceTab' ? 'device' : at.route
+  // Another device, rule or alert is another page: nothing of the one before may stay, least of all what was written there.
+  return <View key={[route, ...Object.values(named)].join(' ')} params={at.params} />
 }
 
 function Lost() {

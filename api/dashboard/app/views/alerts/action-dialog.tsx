@@ -7,6 +7,7 @@ import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { toast } from '../../parts/toasts.tsx'
+import { localMs, localText } from '../../words/local-time.ts'
 import { now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
@@ -64,7 +65,8 @@ type Snooze = (typeof SNOOZES)[number][0]
 const WHOLE = '31622400'
 const UNTILS = [...LENGTHS, ['tomorrow', 'tomorrow'], [WHOLE, 'resolved']] as const
 type Until = (typeof UNTILS)[number][0]
-const MORNING_HOUR = 8
+const MORNING = '08:00'
+const DAY_MS = 86_400_000
 
 export interface AlertActionDialogProps {
   readonly action: AlertAction
@@ -167,8 +169,7 @@ function perform(
 
 /** The morning where the person is. */
 function tomorrowMorning(): string {
-  const at = new Date(now.peek())
-  at.setDate(at.getDate() + 1)
-  at.setHours(MORNING_HOUR, 0, 0, 0)
-  return at.toISOString()
+  const today = Date.parse(`${localText(now.peek()).slice(0, 10)}T00:00Z`)
+  const day = new Date(today + DAY_MS).toISOString().slice(0, 10)
+  return new Date(localMs(`${day}T${MORNING}`)).toISOString()
 }

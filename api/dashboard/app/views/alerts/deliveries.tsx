@@ -7,6 +7,7 @@ import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
@@ -23,7 +24,11 @@ const t = words({
 type Delivery = ReplyOf<Operations['listDeliveries']>['data'][number]
 
 export function Deliveries({ channelId }: { readonly channelId: string }) {
-  const answer = useAnswer('listDeliveries', { channel_id: channelId, query: {} }, { everyMs: 5000 })
+  const answer = useAnswer(
+    'listDeliveries',
+    { channel_id: channelId, query: { page: pageValue.value } },
+    { everyMs: 5000 },
+  )
   const again = useWrite(async ({ delivery_id }: Delivery) => {
     try {
       await fleet.redeliver({ delivery_id })

@@ -1,6 +1,6 @@
 // The inbox: what fires, worst first, and what a person does about it.
 
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
 import { omitEmpty } from '../../address/omit-empty.ts'
 import { pathOf } from '../../address/routes.ts'
@@ -109,6 +109,8 @@ export default function Inbox() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [action, setAction] = useState<AlertAction | undefined>(undefined)
   const canAct = may('ackAlert')
+  // Nobody acts on alerts that they do not see; other pages of the same list are looked through together.
+  useEffect(() => setChosen(new Set()), [state, JSON.stringify(filters)])
   useLiveAnswers({ channel: 'alerts' }, ['listAlerts', 'getAlertSummary'])
   const act = (next: AlertAction) => {
     if (canAct && chosen.size > 0) setAction(next)

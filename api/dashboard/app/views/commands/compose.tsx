@@ -61,7 +61,10 @@ export default function Compose() {
 }
 
 interface ReviewedCommand {
+  /** The kind and the names of the target that the address had. */
+  readonly of: string
   readonly draft: CommandDraft
+  readonly body: BroadcastRequestBody
   readonly preview: TargetPreview
   /** What was seen before, if the target has changed since. */
   readonly before?: TargetPreview
@@ -71,24 +74,29 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const target = targetKind(TARGETS)
   const which = targetNames.value
   const [type, setType] = useState(() => typeFor(types, commandInAddress.value))
-  const [looked, setLooked] = useState<ReviewedCommand | undefined>(undefined)
+  const of = `${target} ${which}`
+  const [lookedLast, setLooked] = useState<ReviewedCommand | undefined>(undefined)
+  // The address may have changed since, also while the answer was under way.
+  const looked = lookedLast?.of === of ? lookedLast : undefined
   const [isConfirming, setConfirming] = useState(false)
   // Another draft is another request; the same one sent again is the same.
   const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])
   const commands =
     types.find(({ name }) => name === (target === 'type' && which !== '' ? which : type))?.commands ?? null
   const look = useWrite(async (draft: CommandDraft) => {
-    const preview = await fleet.broadcastCommand({ body: bodyOf(draft), query: { dry_run: true } })
-    if ('by_status' in preview) setLooked({ draft, preview })
+    const body = bodyOf(draft)
+    const preview = await fleet.broadcastCommand({ body, query: { dry_run: true } })
+    if ('by_status' in preview) setLooked({ of, draft, body, preview })
   })
   const send = async () => {
     if (looked === undefined) return
-    const body = { ...bodyOf(looked.draft), expected_total: looked.preview.total }
+    const body = { ...looked.body, expected_total: looked.preview.total }
     const sent = await fleet.broadcastCommand({ body, idempotencyKey: key }).catch(async (error: unknown) => {
       if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
       // Nothing was sent: the look comes back, with what changed since.
-      const preview = await fleet.broadcastCommand({ body: bodyOf(looked.draft), query: { dry_run: true } })
-      if ('by_status' in preview) setLooked({ draft: looked.draft, preview, before: looked.preview })
+      const renewed = bodyOf(looked.draft)
+      const preview = await fleet.broadcastCommand({ body: renewed, query: { dry_run: true } })
+      if ('by_status' in preview) setLooked({ ...looked, body: renewed, preview, before: looked.preview })
       return preview
     })
     refreshAnswers('listBroadcasts')

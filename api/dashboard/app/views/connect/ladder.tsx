@@ -56,12 +56,15 @@ function Rung({ name, at }: { readonly name: string; readonly at: string | undef
 
 /** Why it is not connected: what the broker itself refused since the registration. */
 function Cause({ deviceId, registeredAt, endpoint }: LadderProps) {
-  const refusals = useAnswer(
+  const refused = { action: 'mqtt.connect', outcome: 'refused', from: registeredAt } as const
+  const own = useAnswer(
     'listAudit',
-    { query: { action: 'mqtt.connect', outcome: 'refused', from: registeredAt, limit: 20 } },
+    { query: { ...refused, device_id: deviceId, limit: 1 } },
     { everyMs: EVERY_MS },
   ).data?.data
-  const cause = refusalCause(refusals ?? [], deviceId)
+  // It may have been given another id by mistake. Those of its own must not get lost among them.
+  const all = useAnswer('listAudit', { query: { ...refused, limit: 200 } }, { everyMs: EVERY_MS }).data?.data
+  const cause = refusalCause([...(own ?? []), ...(all ?? [])], deviceId)
   const { hostname: host, port } = new URL(endpoint)
   if (cause === undefined) return <p class="hint">{t('nothingYet', { host, port })}</p>
   const { word, otherId } = cause

@@ -8,7 +8,8 @@ import { useAnswer } from '../../data/answers.ts'
 import { RefusalError } from '../../data/client.ts'
 import { nearDevices } from '../../fleet/near-devices.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
-import { isPaused, useWatch } from '../../live/live.ts'
+import { useWatch } from '../../live/live.ts'
+import { useStill } from '../../live/still.ts'
 import { neighbourOf } from '../../navigation/device-list.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
@@ -108,9 +109,9 @@ function useLiveDevice(deviceId: string): DeviceBody | undefined {
   useWatch({ channel: 'devices', filter: { device_id: deviceId }, throttle_ms: 500 }, ({ events }) => {
     const last = events.at(-1)
     // Events of this channel have the device as their data.
-    if (last !== undefined && !isPaused.peek()) setDevice(last.data as DeviceBody)
+    if (last !== undefined) setDevice(last.data as DeviceBody)
   })
-  return device
+  return useStill(device)
 }
 
 /** An answer to a write is newer than the socket for a moment, so the later change counts. */

@@ -4,7 +4,7 @@ import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { instant } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
-import { marksOf, SLOTS } from './day-marks.ts'
+import { alertsOfDay, marksOf, SLOTS } from './day-marks.ts'
 import { t } from './overview-words.ts'
 import { BARS, barsOf } from './trend.ts'
 import { useFleetTrend } from './use-fleet-trend.ts'
@@ -15,11 +15,7 @@ const HEIGHT = 48
 
 export function DayChart({ group }: { readonly group: string | undefined }) {
   const { trend, nowMs } = useFleetTrend(group)
-  const alerts = useAnswer(
-    'listAlerts',
-    { query: { state: 'firing,recovering,resolved', sort: 'fired_at:desc', per_page: 100 } },
-    { everyMs: EVERY_MS },
-  )
+  const alerts = useAnswer('listAlerts', alertsOfDay(group), { everyMs: EVERY_MS })
   const rollouts = useAnswer('listDeployments', { query: { per_page: 50 } }, { everyMs: EVERY_MS })
   const online = trend && barsOf(trend, 'online', nowMs)
   const known = online?.filter((value) => value !== undefined) ?? []
@@ -27,8 +23,9 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
   if (online === undefined || known.length === 0) return null
   const most = Math.max(1, ...known)
   const said = t('daySaid', { now: known.at(-1) ?? 0, least: Math.min(...known), most })
+  const fired = alerts.data ?? { data: [], total: 0 }
   const marks = marksOf({
-    alerts: alerts.data?.data ?? [],
+    alerts: fired.data,
     rollouts: rollouts.data?.data ?? [],
     fromMs: nowMs - DAY_MS,
   })
@@ -66,6 +63,9 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
             )
           })}
         </ul>
+      )}
+      {fired.total > fired.data.length && (
+        <p class="hint">{t('dayCut', { n: fired.data.length, total: fired.total })}</p>
       )}
     </section>
   )

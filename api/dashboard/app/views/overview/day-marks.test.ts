@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { marksOf, SLOTS } from './day-marks.ts'
+import { alertsOfDay, marksOf, SLOTS } from './day-marks.ts'
 
 const FROM_MS = Date.parse('2026-03-01T00:00:00Z')
 const at = (hour: number) => new Date(FROM_MS + hour * 3_600_000).toISOString()
@@ -14,4 +14,10 @@ test('alerts and rollouts of a day are counted by their part of it, and none of 
     [0, { alerts: 2, rollouts: 1 }],
     [SLOTS - 1, { alerts: 1, rollouts: 0 }],
   ])
+})
+
+test('only alerts of the day are asked for, and of the group that the line is about', () => {
+  expect(alertsOfDay('').query).toMatchObject({ from: '-24h' })
+  expect(alertsOfDay('').query).not.toHaveProperty('group')
+  expect(alertsOfDay('eu/site-3').query).toMatchObject({ from: '-24h', group: 'eu/site-3' })
 })

@@ -14,6 +14,14 @@ export interface DayMarksOf {
   readonly fromMs: number
 }
 
+/** The call for the alerts that fired in the day before now, in the group that the line is about; '' is all. */
+export const alertsOfDay = (group: string | undefined) => ({
+  query: {
+    ...{ state: 'firing,recovering,resolved', from: '-24h', sort: 'fired_at:desc' as const, per_page: 200 },
+    ...(group === undefined || group === '' ? {} : { group }),
+  },
+})
+
 /** The marks by their slot; one in which nothing happened is left out. */
 export function marksOf({ alerts, rollouts, fromMs }: DayMarksOf): ReadonlyMap<number, DayMark> {
   const marks = new Map<number, DayMark>()

@@ -96,6 +96,10 @@ export const t = words({
     'jetzt {now} online, mindestens {least}, höchstens {most}',
   ],
   dayMarks: ['Alerts and rollouts', 'Alarme und Rollouts'],
+  dayCut: [
+    'The newest {n} of {total} alerts are marked.',
+    'Markiert sind die neuesten {n} von {total} Alarmen.',
+  ],
   dayMark: [
     'Alerts: {alerts}, rollouts: {rollouts}, from {time}',
     'Alarme: {alerts}, Rollouts: {rollouts}, ab {time}',

@@ -1,6 +1,6 @@
 // A new deployment: what, where, how, and then a look at whom it would reach before anything is sent (D6).
 
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { DeploymentRequestBody } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
@@ -50,6 +50,11 @@ const t = words({
   ],
   none: ['No image to roll out', 'Es gibt kein Abbild zum Ausrollen'],
   toImages: ['Upload an image', 'Eines hochladen'],
+  toList: ['All images', 'Alle Abbilder'],
+  newest: [
+    'The newest {n} of {total} images are offered. The list of images leads here with any of them.',
+    'Zur Wahl stehen die neuesten {n} von {total} Abbildern. Die Liste der Abbilder führt mit jedem hierher.',
+  ],
 })
 
 const firmwareValue = queryValue('firmware', text())
@@ -57,16 +62,30 @@ const TARGETS = ['group', 'tag', 'type', 'devices', 'filter', 'all'] as const
 
 export default function NewRollout() {
   const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
+  const firmware_id = firmwareValue.value
+  const isListed =
+    firmware_id === '' || images.data?.data.some((image) => image.firmware_id === firmware_id) !== false
+  // The address may name one that is older than those of the list.
+  const named = useAnswer('getFirmware', { firmware_id }, { isWanted: !isListed })
   return (
     <Page title={t('newRollout')} needs="createDeployment">
       <AnswerArea answer={images}>
-        {({ data }) =>
-          data.length === 0 ? (
+        {({ data, total }) =>
+          !isListed && named.data === undefined ? (
+            <AnswerArea answer={named}>{() => null}</AnswerArea>
+          ) : data.length === 0 && isListed ? (
             <Empty title={t('none')}>
               <a href={pathOf('firmware')}>{t('toImages')}</a>
             </Empty>
           ) : (
-            <Form images={data} />
+            <>
+              {total > data.length && (
+                <p class="hint">
+                  {t('newest', { n: data.length, total })} <a href={pathOf('firmware')}>{t('toList')}</a>
+                </p>
+              )}
+              <Form images={isListed || named.data === undefined ? data : [named.data, ...data]} />
+            </>
           )
         }
       </AnswerArea>
@@ -80,41 +99,50 @@ interface Image {
   readonly device_type: string
 }
 
+interface ReviewedRollout {
+  /** What the address named and the form had. */
+  readonly of: string
+  readonly request: DeploymentRequestBody
+  readonly preview: TargetPreview
+  /** What was seen before, if the target has changed since. */
+  readonly before?: TargetPreview
+}
+
 function Form({ images }: { readonly images: readonly Image[] }) {
   const firmware_id = images.some((image) => image.firmware_id === firmwareValue.value)
     ? firmwareValue.value
     : (images[0]?.firmware_id ?? '')
   const version = images.find((image) => image.firmware_id === firmware_id)?.version ?? ''
   const [draft, setDraft] = useState(FIRST_DRAFT)
-  const [preview, setPreview] = useState<TargetPreview | undefined>(undefined)
-  const [before, setBefore] = useState<TargetPreview | undefined>(undefined)
-  const [key, setKey] = useState(newIdempotencyKey)
-  const request = toRequest(draft, { firmware_id, target: targetOf(targetKind(TARGETS), targetNames.value) })
-  const again = () => {
-    // What was looked at is no longer what would be sent.
-    setPreview(undefined)
-    setBefore(undefined)
-    setKey(newIdempotencyKey())
-  }
+  const [lookedLast, setLooked] = useState<ReviewedRollout | undefined>(undefined)
+  const [kind, which] = [targetKind(TARGETS), targetNames.value]
+  const of = JSON.stringify([firmware_id, kind, which, draft])
+  // The address may have changed since, also while the answer was under way.
+  const looked = lookedLast?.of === of ? lookedLast : undefined
+  const preview = looked?.preview
+  // Another look is another request; the same one sent again is the same.
+  const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])
+  const request = toRequest(draft, { firmware_id, target: targetOf(kind, which) })
+  // What was looked at is no longer what would be sent.
+  const again = () => setLooked(undefined)
   const change = (changes: Partial<RolloutDraft>) => {
     setDraft({ ...draft, ...changes })
     again()
   }
   const look = useWrite(async () => {
     const found = await fleet.createDeployment({ body: request, query: { dry_run: true } })
-    if ('by_status' in found) setPreview(found)
+    if ('by_status' in found) setLooked({ of, request, preview: found })
   })
   const start = useWrite(async () => {
-    const body = { ...request, ...(preview === undefined ? {} : { expected_total: preview.total }) }
+    if (looked === undefined) return
+    const body = { ...looked.request, expected_total: looked.preview.total }
     const started = await fleet
       .createDeployment({ body, idempotencyKey: key })
       .catch(async (error: unknown) => {
         if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
         // Nothing was started: the look comes back, with what changed since.
-        setBefore(preview)
-        setKey(newIdempotencyKey())
         const found = await fleet.createDeployment({ body: request, query: { dry_run: true } })
-        if ('by_status' in found) setPreview(found)
+        if ('by_status' in found) setLooked({ of, request, preview: found, before: looked.preview })
         return found
       })
     refreshAnswers('listDeployments')
@@ -147,15 +175,15 @@ function Form({ images }: { readonly images: readonly Image[] }) {
         <StrategyFields draft={draft} onChange={change} error={error} />
         <ScheduleFields draft={draft} onChange={change} error={error} />
       </div>
-      {before !== undefined && preview !== undefined && <TargetChanged before={before} now={preview} />}
-      {preview !== undefined && (
+      {looked?.before !== undefined && <TargetChanged before={looked.before} now={looked.preview} />}
+      {looked !== undefined && preview !== undefined && (
         <div class="cards">
           <PreviewCounts preview={preview} />
           <RolloutPlan
             draft={draft}
             accepted={preview.accepted}
             version={plainText(version)}
-            target={targetText(request.target)}
+            target={targetText(looked.request.target)}
           />
         </div>
       )}

@@ -1,6 +1,7 @@
 // What is being written in the form of a new rollout, and the request that it becomes. Fields hold texts; an empty one leaves the
 // choice to the service.
 import type { DeploymentRequestBody } from '../../../../../schemas/deployment.ts'
+import { localMs } from '../../words/local-time.ts'
 
 export const STRATEGIES = ['canary', 'rolling', 'all'] as const
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -61,7 +62,7 @@ export function toRequest(draft: RolloutDraft, what: What): DeploymentRequestBod
     ...(draft.strategy === 'canary'
       ? { canary: { percent: Number(draft.percent), soak_sec: Math.round(Number(draft.soakMin) * 60) } }
       : {}),
-    ...(draft.startAt === '' ? {} : { start_at: new Date(draft.startAt).toISOString() }),
+    ...(draft.startAt === '' ? {} : { start_at: new Date(localMs(draft.startAt)).toISOString() }),
     ...(draft.windows.length === 0 ? {} : { windows: draft.windows.map(toWindow) }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
   }

@@ -1,4 +1,5 @@
 // What a rollout would do, step by step, before it is started.
+import { localMs } from '../../words/local-time.ts'
 import { duration, instant } from '../../words/time.ts'
 import { number, words } from '../../words/words.ts'
 import type { RolloutDraft } from './rollout-draft.ts'
@@ -49,7 +50,7 @@ export function RolloutPlan({
   const { strategy, percent, soakMin, slots, failures, startAt, windows } = draft
   const first = strategy === 'canary' ? Math.min(accepted, Math.ceil((accepted * Number(percent)) / 100)) : 0
   const steps = [
-    startAt === '' ? t('now') : t('later', { at: instant(Date.parse(startAt)) }),
+    startAt === '' ? t('now') : t('later', { at: instant(localMs(startAt)) }),
     ...(windows.length === 0 ? [] : [t('windows', { n: windows.length })]),
     ...(strategy === 'canary'
       ? [t('few', { n: first }), t('soak', { time: duration(Number(soakMin) * 60_000) })]

@@ -3,6 +3,7 @@ import { boundFields } from '../../parts/bound-fields.ts'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
+import { localMs } from '../../words/local-time.ts'
 import { instant, timeZone } from '../../words/time.ts'
 import { locale, words } from '../../words/words.ts'
 import { DAYS, PHASES, type RolloutDraft, type WindowDraft } from './rollout-draft.ts'
@@ -56,7 +57,7 @@ export function ScheduleFields({ draft, onChange, error }: ScheduleFieldsProps) 
       <Field
         label={t('start')}
         type="datetime-local"
-        {...(startAt === '' ? {} : { hint: instant(Date.parse(startAt)) })}
+        {...(startAt === '' ? {} : { hint: instant(localMs(startAt)) })}
         {...field('startAt', '/start_at')}
       />
       <p class="muted">{windows.length === 0 ? t('always') : t('windows')}</p>

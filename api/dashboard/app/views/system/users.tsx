@@ -1,6 +1,6 @@
 // People and their roles. An invitation is an account with a password that is shown once.
 
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { ROLES, type Role } from '../../../../../schemas/vocabulary.ts'
 import { splitList } from '../../address/split-list.ts'
@@ -123,10 +123,15 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   const [password] = useState(newPassword)
   const [isDone, setDone] = useState(false)
   const { name, email, groups } = draft
+  // The account is there although its groups were refused: trying again gives it other ones.
+  const made = useRef<{ readonly id: string; readonly email: string } | undefined>(undefined)
   const write = useWrite(async () => {
-    const { id } = await fleet.register({ body: { name, email, role, password } })
-    if (splitList(groups).length > 0)
-      await fleet.editUser({ user_id: id, body: { groups: splitList(groups) } })
+    const isAgain = made.current?.email === email
+    const account = isAgain ? made.current : await fleet.register({ body: { name, email, role, password } })
+    made.current = account
+    const wanted = splitList(groups)
+    if (account !== undefined && (isAgain || wanted.length > 0))
+      await fleet.editUser({ user_id: account.id, body: { role, groups: wanted } })
     refreshAnswers('listUsers')
     setDone(true)
   })

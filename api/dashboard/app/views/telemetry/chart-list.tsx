@@ -2,7 +2,7 @@
 import type { Interval } from '../../../../../schemas/vocabulary.ts'
 import { Chart } from '../../charts/chart.tsx'
 import type { Columns } from '../../charts/columns.ts'
-import type { Marker, Threshold } from '../../charts/marker.ts'
+import type { Threshold } from '../../charts/marker.ts'
 import { Skeleton } from '../../parts/answer-area.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { timeRange } from '../../parts/range-bar.tsx'
@@ -11,6 +11,7 @@ import { MarkerList } from './marker-list.tsx'
 import { OverviewStrip, type StripSource } from './overview-strip.tsx'
 import './telemetry.css'
 import { type ChartQuery, logValue, tableValue } from './telemetry-values.ts'
+import type { FoundMarkers } from './use-markers.ts'
 
 const t = words({
   noted: [
@@ -36,7 +37,7 @@ export interface ChartListProps {
   readonly error: unknown
   readonly isLoading: boolean
   readonly onRetry: () => void
-  readonly markers: readonly Marker[]
+  readonly markers: FoundMarkers
   readonly strip: StripSource
   readonly syncKey: string
 }
@@ -62,7 +63,7 @@ export function ChartList(props: ChartListProps) {
               columns={columns}
               span={chartQuery.span}
               {...(thresholds === undefined ? {} : { thresholds })}
-              markers={markers}
+              markers={markers.list}
               isLog={logValue.value}
               hasTable={tableValue.value}
               syncKey={syncKey}

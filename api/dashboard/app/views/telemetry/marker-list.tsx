@@ -1,12 +1,12 @@
 // The marks of the charts in words, with a button that leads close to each: what a picture cannot say to everyone.
 import { useState } from 'preact/hooks'
 import { fixedRange, type Span } from '../../address/time-range.ts'
-import { MARKER_GLYPHS, type Marker } from '../../charts/marker.ts'
+import { MARKER_GLYPHS } from '../../charts/marker.ts'
 import { Button } from '../../parts/button.tsx'
 import { timeRange } from '../../parts/range-bar.tsx'
 import { exactInstant, instant } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
-import { MARKS_MAX } from './use-markers.ts'
+import type { FoundMarkers } from './use-markers.ts'
 
 const t = words({
   title: [
@@ -23,9 +23,9 @@ const t = words({
 /** The part of the range that is shown around a mark. */
 const NEAR = 1 / 10
 
-export function MarkerList({ markers, span }: { readonly markers: readonly Marker[]; readonly span: Span }) {
+export function MarkerList({ markers, span }: { readonly markers: FoundMarkers; readonly span: Span }) {
   const [isOpen, setOpen] = useState(false)
-  const inRange = markers.filter(({ at }) => at >= span.fromMs && at <= span.toMs)
+  const inRange = markers.list.filter(({ at }) => at >= span.fromMs && at <= span.toMs)
   if (inRange.length === 0) return null
   const reach = ((span.toMs - span.fromMs) * NEAR) / 2
   return (
@@ -37,7 +37,7 @@ export function MarkerList({ markers, span }: { readonly markers: readonly Marke
       <summary>{t('title', { n: inRange.length })}</summary>
       {isOpen && (
         <>
-          {markers.length >= MARKS_MAX && <p class="hint">{t('most', { n: MARKS_MAX })}</p>}
+          {markers.isCut && <p class="hint">{t('most', { n: markers.list.length })}</p>}
           <ol class="plain-list timeline">
             {inRange.map(({ at, kind, text }) => (
               <li key={`${at} ${text}`} class={`entry entry-${kind}`}>

@@ -1,16 +1,23 @@
 // What happened in the range of the charts to their devices, or to a group, as marks on their time axes.
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { omitEmpty } from '../../address/omit-empty.ts'
 import type { Span } from '../../address/time-range.ts'
 import type { Marker } from '../../charts/marker.ts'
 import { fleet } from '../../data/client.ts'
 import { useNewestAnswer } from '../../data/newest-answer.ts'
 import { useWatch } from '../../live/live.ts'
 import { entryText, type TimelineEntry } from '../../parts/entry-text.ts'
+import { ENTRIES_PER_PAGE, isMark, readMarkEntries } from './mark-entries.ts'
 
-export const MARKS_MAX = 100
 /** Marks of a live range are asked for again at most this often. */
 const STEP_MS = 60_000
-const NONE: readonly Marker[] = []
+const NONE: FoundMarkers = { list: [], isCut: false }
+
+export interface FoundMarkers {
+  readonly list: readonly Marker[]
+  /** There are older ones in the range. */
+  readonly isCut: boolean
+}
 
 export interface MarkersRequest {
   readonly devices: readonly string[]
@@ -19,13 +26,8 @@ export interface MarkersRequest {
   readonly isWanted: boolean
 }
 
-interface MarkedEntry {
-  readonly deviceId: string
-  readonly entry: TimelineEntry
-}
-
 /** None of the whole fleet: they would cover the charts. */
-export function useMarkers({ devices, group = '', isWanted }: MarkersRequest, span: Span): readonly Marker[] {
+export function useMarkers({ devices, group = '', isWanted }: MarkersRequest, span: Span): FoundMarkers {
   const [revision, setRevision] = useState(0)
   const [only] = devices
   const isOne = devices.length === 1 && isWanted
@@ -33,40 +35,47 @@ export function useMarkers({ devices, group = '', isWanted }: MarkersRequest, sp
     isOne && only !== undefined
       ? { channel: 'events', filter: { device_id: only }, snapshot: false }
       : undefined,
-    () => setRevision((count) => count + 1),
+    ({ events, hasGap }) => {
+      // Events of this channel have the entry as their data.
+      if (hasGap || events.some(({ data }) => isMark(data as TimelineEntry)))
+        setRevision((count) => count + 1)
+    },
   )
   const range = {
     from: new Date(Math.floor(span.fromMs / STEP_MS) * STEP_MS).toISOString(),
     to: new Date(Math.ceil(span.toMs / STEP_MS) * STEP_MS).toISOString(),
-    limit: MARKS_MAX,
+    limit: ENTRIES_PER_PAGE,
   }
   const shape = JSON.stringify([devices, group, isWanted])
   const found = useNewestAnswer(`${shape} ${range.from} ${range.to}`, { shape, revision }, async (signal) => {
-    if (!isWanted || (devices.length === 0 && group === '')) return []
-    if (devices.length > 0) {
-      const answers = await Promise.all(
-        devices.map((device_id) => fleet.listDeviceEvents({ device_id, query: range, signal })),
+    if (!isWanted || (devices.length === 0 && group === '')) return NONE
+    const query = (cursor: string | undefined) => ({ ...range, ...omitEmpty({ cursor }) })
+    if (devices.length === 0) {
+      const { entries, isCut } = await readMarkEntries((cursor) =>
+        fleet.listFleetEvents({ query: { ...query(cursor), group }, signal }),
       )
-      return answers.flatMap(({ data }, index) =>
-        data.map((entry): MarkedEntry => ({ deviceId: devices[index] ?? '', entry })),
-      )
+      return { list: entries.map((entry) => markOf(entry, entry.device_id)), isCut }
     }
-    const { data } = await fleet.listFleetEvents({ query: { ...range, group }, signal })
-    return data.map((entry): MarkedEntry => ({ deviceId: entry.device_id, entry }))
+    const answers = await Promise.all(
+      devices.map((device_id) =>
+        readMarkEntries((cursor) => fleet.listDeviceEvents({ device_id, query: query(cursor), signal })),
+      ),
+    )
+    return {
+      list: answers.flatMap(({ entries }, index) =>
+        entries.map((entry) => markOf(entry, isOne ? undefined : devices[index])),
+      ),
+      isCut: answers.some(({ isCut }) => isCut),
+    }
   })
-  return useMemo(() => found.data?.filter(isMark).map(markOf(isOne)) ?? NONE, [found.data])
+  return found.data ?? NONE
 }
 
-/** A command is marked once, where it was sent, and what a device reports changes nothing that was wanted. */
-function isMark({ entry: { kind, data } }: MarkedEntry): boolean {
-  if (kind === 'command') return data['status'] === 'pending'
-  return kind !== 'shadow' || data['section'] === 'desired'
-}
-
-const markOf =
-  (isOne: boolean) =>
-  ({ deviceId, entry }: MarkedEntry): Marker => ({
+/** `deviceId` says whose it is, where marks of others are beside it. */
+function markOf(entry: TimelineEntry, deviceId: string | undefined): Marker {
+  return {
     at: Date.parse(entry.timestamp),
     kind: entry.kind,
-    text: isOne ? entryText(entry) : `${deviceId}: ${entryText(entry)}`,
-  })
+    text: deviceId === undefined ? entryText(entry) : `${deviceId}: ${entryText(entry)}`,
+  }
+}

@@ -20,6 +20,7 @@ import { toast } from '../../../parts/toasts.tsx'
 import { instant } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
+import { muteOf } from './mute.ts'
 
 type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
@@ -117,8 +118,10 @@ export default function AlertsTab({ device }: TabProps) {
 }
 
 function Mute({ deviceId }: { readonly deviceId: string }) {
-  const answer = useAnswer('listSilences', { query: { state: 'active', per_page: 200 } })
-  const active = answer.data?.data.find(({ matchers }) => matchers.device_id === deviceId)
+  const answer = useAnswer('listSilences', {
+    query: { state: 'active', device_id: deviceId, per_page: 200 },
+  })
+  const active = muteOf(answer.data?.data ?? [])
   const write = useWrite(async (ms: number | undefined) => {
     if (ms === undefined && active !== undefined) await fleet.deleteSilence({ silence_id: active.silence_id })
     if (ms !== undefined) {

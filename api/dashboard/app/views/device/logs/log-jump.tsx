@@ -5,6 +5,7 @@ import { queryValue } from '../../../navigation/navigation.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Field } from '../../../parts/field.tsx'
 import { submits } from '../../../parts/submits.ts'
+import { localMs } from '../../../words/local-time.ts'
 import { instant } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 
@@ -37,7 +38,7 @@ export function LogJump() {
     <form
       class="row log-jump"
       onSubmit={submits(() => {
-        if (wanted !== '') untilValue.set(new Date(wanted).toISOString(), { replace: false })
+        if (wanted !== '') untilValue.set(new Date(localMs(wanted)).toISOString(), { replace: false })
       })}
     >
       <Field label={t('to')} type="datetime-local" step={1} value={wanted} onValue={setWanted} />

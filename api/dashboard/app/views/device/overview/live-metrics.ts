@@ -1,7 +1,8 @@
 // The metrics of a device with their last values, kept up by the socket.
 import { useEffect, useState } from 'preact/hooks'
 import { type LiveAnswer, useAnswer } from '../../../data/answers.ts'
-import { isPaused, useWatch } from '../../../live/live.ts'
+import { useWatch } from '../../../live/live.ts'
+import { useStill } from '../../../live/still.ts'
 
 export interface LiveMetric {
   readonly name: string
@@ -28,7 +29,6 @@ export function useLiveMetrics(deviceId: string): LiveMetrics {
   useWatch(
     { channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: THROTTLE_MS },
     ({ events }) => {
-      if (isPaused.peek()) return
       setHeard((before) => {
         const next = new Map(before)
         for (const { data } of events) {
@@ -43,7 +43,8 @@ export function useLiveMetrics(deviceId: string): LiveMetrics {
       })
     },
   )
-  return { list: answer.data === undefined ? undefined : merged(answer.data.data, heard), answer }
+  const shown = useStill(heard)
+  return { list: answer.data === undefined ? undefined : merged(answer.data.data, shown), answer }
 }
 
 interface MetricEntry {
