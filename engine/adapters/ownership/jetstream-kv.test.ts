@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
 import { type NatsLink, openNats } from '../nats/nats-link.ts'
 import { NATS_SERVER, NatsServer } from '../nats/testing/nats-server.ts'
+import { freePort } from '../testing/free-port.ts'
 import { CutProxy } from '../testing/proxy.ts'
 import { openKvOwnership } from './jetstream-kv.ts'
 import { ownershipContract } from './testing/contract.ts'
@@ -77,5 +78,35 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     const renew = () => table.renew(node, revision).catch(() => 'not yet')
     await expect.poll(renew).toBeGreaterThan(revision)
     proxy.close()
+  })
+})
+
+describe.skipIf(NATS_SERVER === undefined)('three servers (need a nats-server that `npm test` finds)', () => {
+  const servers: NatsServer[] = []
+
+  beforeAll(async () => {
+    const ports = [await freePort(), await freePort(), await freePort()]
+    const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
+    const start = (port: number, i: number) => {
+      const cluster = `cluster { name: c, listen: "127.0.0.1:${port}", routes: [${routes}] }`
+      return NatsServer.start({ lines: `server_name: n${i}\n${cluster}` })
+    }
+    servers.push(...(await Promise.all(ports.map(start))))
+  })
+  afterAll(async () => {
+    for (const server of servers) await server.remove()
+  })
+
+  test('a table that began on one server is on three once that is set', async () => {
+    const urls = servers.map(({ url }) => url)
+    const link = await openNats({ servers: urls, durability: 'process', warn: () => {} })
+    const open = (replicas: number) => openKvOwnership(link, { name: 'grown', replicas })
+    await expect.poll(() => open(1).then(Boolean, () => false), { timeout: 20_000 }).toBe(true)
+    const epoch = (await (await open(1)).claim(Partition(1), 'a', 0)) ?? 0
+    const grown = await open(3)
+    const { config } = await link.manager.streams.info('KV_grown-owners')
+    expect(config.num_replicas).toBe(3)
+    expect((await grown.read()).owners).toEqual([{ partition: Partition(1), nodeId: 'a', epoch }])
+    await link.close()
   })
 })

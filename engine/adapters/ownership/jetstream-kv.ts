@@ -38,6 +38,7 @@ export async function openKvOwnership(link: NatsLink, options: KvOwnershipOption
     const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
     const bucket = await new Kvm(client).create(`${name}-${table}`, { history: 1, replicas })
     const ownership = new KvOwnership(link, bucket, { name, table })
+    await ownership.replicate(replicas)
     await ownership.raiseRevisions(epochMin)
     await ownership.removeOldMarkers()
     return ownership
@@ -66,6 +67,13 @@ class KvOwnership implements OwnershipTable {
   read(): Promise<OwnershipState> {
     // Without a timeout, an answer lost with its connection would be awaited much longer.
     return withFault(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
+  }
+
+  /** A bucket that exists keeps its replicas when it is opened, although their number may have been set anew. */
+  async replicate(replicas: number): Promise<void> {
+    const { streams } = this.#link.manager
+    const { config } = await streams.info(this.#stream)
+    if (config.num_replicas !== replicas) await streams.update(this.#stream, { num_replicas: replicas })
   }
 
   /** Makes all future revisions greater than this one, and removes existing entries: they were decided before the loss. */
