@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
+import { chunks } from '../../domain/chunks.ts'
 import { type NatsLink, openNats } from '../nats/nats-link.ts'
 import { NATS_SERVER, NatsServer } from '../nats/testing/nats-server.ts'
 import { freePort } from '../testing/free-port.ts'
@@ -57,6 +58,21 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     const set = await openKvOwnership(await link(), { ...options, epochMin: 9_000 })
     expect((await set.read()).owners).toEqual([])
     expect(await set.claim(Partition(1), 'b', 0)).toBeGreaterThan(9_000)
+  })
+
+  test('after more failed starts than NATS lists at once, nodes still start, and read the table', async () => {
+    const options = { name: `owners${count++}`, replicas: 1, goneMs: 0 }
+    const first = await openKvOwnership(await link(), options)
+    const epoch = await first.claim(Partition(1), 'crashed-0', 0)
+    const ids = Array.from({ length: 1_100 }, (_, i) => `crashed-${i}`)
+    for (const some of chunks(ids, 50))
+      await Promise.all(some.map((id) => first.renew({ id, address: id }, 0)))
+    await expect(first.read()).rejects.toMatchObject({ code: 'OWNERSHIP_UNAVAILABLE' })
+    const table = await openKvOwnership(await link(), options)
+    const { nodes, owners } = await table.read()
+    // Those of the newest entry's millisecond are left.
+    expect(nodes.length).toBeLessThan(256)
+    expect(owners).toEqual([{ partition: Partition(1), nodeId: 'crashed-0', epoch }])
   })
 
   test('a renewal whose answer is lost is not taken for an expulsion', async () => {
