@@ -11,7 +11,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
 import type { Authentication } from './authenticate.ts'
 import { refuseCommon } from './common-passwords.ts'
-import { LoginLimiter } from './login-limiter.ts'
+import { type Attempt, LoginLimiter } from './login-limiter.ts'
 import { createLogins, type Logins, type LoginsOptions, type OpenedLogin } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
 import { hashingBusy, type Passwords } from './passwords.ts'
@@ -75,7 +75,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
 
     async login({ email, password, from, isLocal, browser }) {
-      const attempt = { from: networkOf(from.ip), account: normalEmail(email) }
+      const attempt = attemptOf(users, { from: networkOf(from.ip), account: normalEmail(email) })
       // Programs of this machine need no limit besides: its cores are theirs, and the queue of hashes lets others take turns.
       const limited = (isLocal ? undefined : limiter.refuseHash(attempt.from)) ?? limiter.refuse(attempt)
       if (limited !== undefined) return limited
@@ -111,6 +111,16 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (refreshToken === undefined) await edits.revoke(userId)
       else await logins.end(userId, refreshToken)
     },
+  }
+}
+
+/** The limiter forgets at a restart, and does not learn of logins at other nodes. The account's logins are known to all. */
+function attemptOf(users: AccountsOptions['users'], attempt: Attempt): Attempt {
+  const user = users.getByEmail(attempt.account)
+  const logins = user === undefined ? [] : users.grantsOf(user.id)
+  return {
+    ...attempt,
+    isKnown: logins.some(({ from }) => from !== undefined && networkOf(from.ip) === attempt.from),
   }
 }
 

@@ -35,6 +35,20 @@ export function createApiKeys({
   readonly ids: Ids
   readonly clock: Clock
 }): ApiKeys {
+  /** Keys whose use is being written. While the store is slow, each request would otherwise add another write. */
+  const noting = new Set<UserId>()
+
+  /** Not awaited. If the store fails, the key still works, and its next use tries to write again. */
+  function noteUse({ id, lastUsedAt }: ApiKey): void {
+    const now = clock.now()
+    if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs || noting.has(id)) return
+    noting.add(id)
+    users
+      .editKey(id, (key) => ({ ...key, lastUsedAt: now }))
+      .catch(() => undefined)
+      .finally(() => noting.delete(id))
+  }
+
   return {
     async create(about, by) {
       const id = ids.next(KEY_FORMAT.idPrefix)
@@ -62,7 +76,7 @@ export function createApiKeys({
       const id = UserId(presented?.id ?? '')
       const key = users.getKey(id)
       if (key === undefined || presented?.matches(key.secretHash) !== true) return undefined
-      noteUse(users, key, clock.now())
+      noteUse(key)
       return { expiresAt: key.expiresAt, current: () => toCaller(users.getKey(id)) }
     },
   }
@@ -72,10 +86,4 @@ function toCaller(key: ApiKey | undefined): Caller | undefined {
   if (key === undefined) return undefined
   const { id, name, role, groups, createdAt } = key
   return { id, name, role, groups, createdAt, email: undefined, lastLoginAt: undefined }
-}
-
-/** Not awaited. If the store fails, the key still works, and its next use tries to write again. */
-function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now: Millis): void {
-  if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs) return
-  users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)
 }

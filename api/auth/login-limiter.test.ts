@@ -75,6 +75,21 @@ describe('tries of many networks for one account', () => {
     expect(one.refuse(from(200))?.code).toBe('RATE_LIMIT_EXCEEDED')
     expect(one.refuse(A)).toBeUndefined()
   })
+
+  test('do not lock out its owner at a network from which the account has a login of another node', () => {
+    const { one } = openTwo()
+    tryAll(one)
+    expect(one.refuse(A)?.code).toBe('RATE_LIMIT_EXCEEDED')
+    expect(one.refuse({ ...A, isKnown: true })).toBeUndefined()
+  })
+
+  test('do not include correct passwords from a new network, even if several are checked at once', () => {
+    const { one } = openTwo()
+    const attempts = Array.from({ length: ATTEMPTS }, () => ({ ...A }))
+    for (const attempt of attempts) expect(one.refuse(attempt)).toBeUndefined()
+    for (const attempt of attempts) one.succeeded(attempt)
+    tryAll(one)
+  })
 })
 
 test('a network has a few passwords a second hashed, whatever the accounts', () => {

@@ -20,6 +20,8 @@ export interface Attempt {
   readonly from: string
   /** The account whose password is tried. */
   readonly account: string
+  /** Whether the account has a login from this network, opened at any node and before any restart. */
+  readonly isKnown?: boolean
 }
 
 export class LoginLimiter {
@@ -34,6 +36,8 @@ export class LoginLimiter {
   readonly #account = new RateLimit('account', API_LIMITS.wrongPasswordsPerHourMax, HOUR_MS)
   /** Pairs of network and account with a successful login, the least recent first. */
   readonly #known = new Set<string>()
+  /** The attempts that were counted for their account. A network may become known while a password is being checked. */
+  readonly #counted = new WeakSet<Attempt>()
 
   constructor(clock: Pick<Clock, 'ticks'>, shares?: RateShares) {
     this.#clock = clock
@@ -48,9 +52,10 @@ export class LoginLimiter {
   /** Returns undefined if the attempt is allowed. */
   refuse(attempt: Attempt): Refusal | undefined {
     const limited = this.#take(this.#attempts, keyOf(attempt))
-    if (limited !== undefined || this.#known.has(keyOf(attempt))) return limited
+    if (limited !== undefined || attempt.isKnown === true || this.#known.has(keyOf(attempt))) return limited
     const slowed = this.#take(this.#account, attempt.account)
-    if (slowed !== undefined) this.#refund(this.#attempts, keyOf(attempt))
+    if (slowed === undefined) this.#counted.add(attempt)
+    else this.#refund(this.#attempts, keyOf(attempt))
     return slowed
   }
 
@@ -67,7 +72,7 @@ export class LoginLimiter {
   /** Reverts `refuse`, because the password was not checked after all. */
   refund(attempt: Attempt): void {
     this.#refund(this.#attempts, keyOf(attempt))
-    if (!this.#known.has(keyOf(attempt))) this.#refund(this.#account, attempt.account)
+    if (this.#counted.delete(attempt)) this.#refund(this.#account, attempt.account)
   }
 
   #take(limit: RateLimit, key: string): Refusal | undefined {

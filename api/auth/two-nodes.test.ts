@@ -125,6 +125,21 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     await close()
   })
 
+  test('guesses from many networks do not lock out the owner at a node that never saw the owner log in', async () => {
+    const { one, other, register, close } = await openTwo()
+    const email = 'ada@example.org'
+    await register(email)
+    await one.login(email)
+    await other.users.catchUp()
+    const guess = (ip: string) =>
+      other.accounts.login({ email, password: 'a guess', from: { ...FROM, ip }, isLocal: true })
+    for (let i = 0; i < API_LIMITS.wrongPasswordsPerHourMax; i++)
+      expect(await guess(`198.51.100.${i}`)).toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    expect(await guess('198.51.100.250')).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
+    await other.login(email)
+    await close()
+  })
+
   test('a ticket for /ws opens one socket, at either node', async () => {
     const { one, other, register, close } = await openTwo()
     const { id } = await register('ada@example.org')

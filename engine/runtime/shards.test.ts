@@ -62,6 +62,24 @@ describe('a partition that is handed over', () => {
     expect([one.shards.owns(A), one.shards.owns(partitionOf(idOf('b')))]).toEqual([false, true])
   })
 
+  test('is kept if this node loses it meanwhile and gains it again', async () => {
+    const { place, one } = await setUp()
+    // The store does not answer, so the last checkpoint takes a while.
+    one.isStuck = true
+    await place.append(rename('a', 10, 'n1'))
+    const done = one.shards.handOver([A])
+    await place.time.advance(500)
+    one.shards.lost([A])
+    one.shards.gained(claims([A], 2))
+    one.isStuck = false
+    await place.time.advance(5_000)
+    await done
+    expect(one.shards.owns(A)).toBe(true)
+    const name = one.nameOf('a')
+    await place.time.advance(1_000)
+    expect(await codeOf(name)).toBe('n1')
+  })
+
   test('is not worked on any more by the previous owner', async () => {
     const { place, one } = await setUp()
     const done = one.shards.handOver([A])

@@ -36,8 +36,11 @@ export class Shards {
 
   async handOver(partitions: readonly Partition[]): Promise<void> {
     const leaving = this.#byAssignment(partitions, (partition) => partition)
+    const epochs = new Map(this.#owned)
     await Promise.all([...leaving].map(([assignment, own]) => assignment.handOver(own)))
-    for (const partition of partitions) this.#owned.delete(partition)
+    // What was lost meanwhile and gained again stays.
+    for (const partition of partitions)
+      if (this.#owned.get(partition) === epochs.get(partition)) this.#owned.delete(partition)
   }
 
   /** The claims that a save for this partition must carry. Empty if this node does not own it. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type BannerFacts, bannerText, readyLine } from '../banner.ts'
 import { readSettings } from './settings.ts'
 
@@ -168,9 +168,9 @@ describe('cluster settings', () => {
 describe('a secret in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-settings-'))
   const path = join(folder, 'secret')
+  afterAll(() => rmSync(folder, { recursive: true }))
 
   test('a secret from a file is used without its trailing newline', () => {
-    onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(path, `${'s'.repeat(32)}\n`)
     expect(read({ FLEET_JWT_SECRET_FILE: path })).toMatchObject({
       settings: { signing: { kind: 'secret', secret: 's'.repeat(32) } },
@@ -178,6 +178,13 @@ describe('a secret in a file', () => {
     expect(lineOf({ FLEET_JWT_SECRET_FILE: path, FLEET_JWT_SECRET: 'x'.repeat(32) })).toBe(
       'FLEET_JWT_SECRET and FLEET_JWT_SECRET_FILE are both set; set only one of them',
     )
+  })
+
+  test('an empty secret file ends the start, instead of being an empty password or a setting that was left out', () => {
+    writeFileSync(path, '\n')
+    for (const name of ['FLEET_MQTT_INGEST_PASSWORD', 'FLEET_SMTP_URL'])
+      expect(lineOf({ [name]: '', [`${name}_FILE`]: path })).toBe(`${name}_FILE is ${path}, which is empty`)
+    expect(read({ FLEET_JWT_PREVIOUS_KEYS_FILE: path })).toMatchObject({ settings: { previousKeys: [] } })
   })
 
   test('a missing secret file ends the start, and only secrets can come from files', () => {

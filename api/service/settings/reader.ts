@@ -110,7 +110,11 @@ export class Reader {
         this.refuse(name, `and ${name}_FILE are both set; set only one of them`)
       try {
         // Editors end a file with a newline, which is not part of the secret.
-        this.#values.set(name, readFileSync(path, 'utf8').trimEnd())
+        const text = readFileSync(path, 'utf8').trimEnd()
+        this.#values.set(name, text)
+        // There may be no former keys. Anything else was to be set, and would be an empty password, or left out.
+        if (text === '' && name !== 'FLEET_JWT_PREVIOUS_KEYS')
+          this.#errors.push(`${name}_FILE is ${path}, which is empty`)
       } catch {
         this.#errors.push(`${name}_FILE is ${path}, which cannot be read`)
       }

@@ -42,6 +42,11 @@ test('other content is refused, and truncated or changed lists neither hang nor 
   )
 })
 
+test('a file whose last list is not yet written to its end is refused, instead of passing for a shorter one', () => {
+  const half = list().subarray(0, list().length / 2)
+  expect(() => revokedSerials(Buffer.concat([list(), half]))).toThrow(/not a certificate revocation list/)
+})
+
 test('a serial number is normalised', () => {
   expect(['00ab', 'AB', '0', '00'].map(toSerial)).toEqual(['AB', 'AB', '0', '0'])
 })

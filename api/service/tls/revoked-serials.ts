@@ -5,13 +5,23 @@ const INTEGER = 0x02
 const TIMES: ReadonlySet<number> = new Set([0x17, 0x18])
 const NO_LIST = 'not a certificate revocation list'
 const PEM = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/g
+const PEM_BEGIN = /-----BEGIN X509 CRL-----/g
+const PEM_LINE = /.{1,64}/g
 
 /** The serial numbers in the format of `toSerial`. Throws if the content is not a revocation list. */
 export function revokedSerials(content: Buffer): ReadonlySet<string> {
-  const lists = [...content.toString('latin1').matchAll(PEM)].map(([, text = '']) =>
-    Buffer.from(text, 'base64'),
-  )
+  const text = content.toString('latin1')
+  const lists = [...text.matchAll(PEM)].map(([, base64 = '']) => Buffer.from(base64, 'base64'))
+  // Otherwise a file that is only half written would pass for a shorter list, and let revoked certificates in.
+  if (lists.length > 0 && lists.length !== [...text.matchAll(PEM_BEGIN)].length) throw new Error(NO_LIST)
   return new Set((lists.length === 0 ? [content] : lists).flatMap(serialsOf))
+}
+
+/** The same list in PEM, which is the only form that Node's TLS reads. */
+export function asPem(content: Buffer): Buffer {
+  if (content[0] !== SEQUENCE) return content
+  const lines = content.toString('base64').match(PEM_LINE) ?? []
+  return Buffer.from(['-----BEGIN X509 CRL-----', ...lines, '-----END X509 CRL-----', ''].join('\n'))
 }
 
 /** Normalises a hexadecimal serial number: upper case, without leading zeros. */

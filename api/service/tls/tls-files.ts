@@ -1,10 +1,11 @@
 // The files of certificate, key, CA and revocation list. They are read at start and whenever one of them changes. If the
 // new files are invalid, a warning is logged and the previous ones stay in use.
+import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { Fault } from '../../../engine/ports/fault.ts'
 import type { Logger } from '../../logger.ts'
-import { revokedSerials, toSerial } from './revoked-serials.ts'
+import { asPem, revokedSerials, toSerial } from './revoked-serials.ts'
 
 export interface TlsPaths {
   readonly cert: string
@@ -87,13 +88,13 @@ export class TlsFiles {
 }
 
 function read({ cert, key, clientCa, crl }: TlsPaths): Contents {
+  const list = crl === undefined ? undefined : readList(crl)
   const context: SecureContextOptions = {
     cert: readOne('FLEET_TLS_CERT', cert),
     key: readOne('FLEET_TLS_KEY', key),
-    ...(clientCa === undefined ? {} : { ca: readOne('FLEET_TLS_CLIENT_CA', clientCa) }),
-    ...(crl === undefined ? {} : { crl: readOne('FLEET_TLS_CRL', crl) }),
+    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
+    ...(list === undefined ? {} : { crl: list.pem }),
   }
-  const revoked = crl === undefined ? new Set<string>() : readList(crl)
   try {
     createSecureContext(context)
   } catch (cause) {
@@ -102,7 +103,7 @@ function read({ cert, key, clientCa, crl }: TlsPaths): Contents {
       cause,
     )
   }
-  return { context, revoked }
+  return { context, revoked: list?.revoked ?? new Set() }
 }
 
 function readOne(name: string, path: string): Buffer {
@@ -113,9 +114,25 @@ function readOne(name: string, path: string): Buffer {
   }
 }
 
-function readList(path: string): ReadonlySet<string> {
+/** Node's TLS passes over what it cannot read here, and then refuses the devices of the authorities that are missing. */
+function readAuthorities(path: string): Buffer {
+  const content = readOne('FLEET_TLS_CLIENT_CA', path)
+  const text = content.toString('latin1')
+  const count = (mark: string) => text.split(mark).length - 1
   try {
-    return revokedSerials(readOne('FLEET_TLS_CRL', path))
+    if (count('-----BEGIN ') !== count('-----END ')) throw new Error('the file is cut off')
+    new X509Certificate(content)
+  } catch (cause) {
+    throw wrong(`FLEET_TLS_CLIENT_CA: ${path} has no certificates in PEM, or is incomplete`, cause)
+  }
+  return content
+}
+
+/** Read once, so that TLS and the broker use the same list. */
+function readList(path: string): { readonly pem: Buffer; readonly revoked: ReadonlySet<string> } {
+  try {
+    const content = readOne('FLEET_TLS_CRL', path)
+    return { pem: asPem(content), revoked: revokedSerials(content) }
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     throw wrong(`FLEET_TLS_CRL: ${path} is not a certificate revocation list`, cause)

@@ -13,6 +13,8 @@ import { Fault } from '../../ports/fault.ts'
 
 /** Increased when older versions can no longer read the data. */
 const FORMAT = 1
+/** Stands for the format while a backup is being restored. Every version of Fleet refuses it. */
+export const UNFINISHED_RESTORE = 'unfinished restore\n'
 /** Longest socket path that all operating systems allow, with a small margin. */
 const SOCKET_PATH_BYTES_MAX = 100
 
@@ -70,6 +72,8 @@ function checkVersion(dir: string): void {
     renameSync(`${file}.new`, file)
     return
   }
+  if (text === UNFINISHED_RESTORE)
+    throw unusable(dir, 'a restore into it did not end; remove what is in it and restore again')
   const format = /^\d{1,9}\s*$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
   if (format <= FORMAT) return
   const found = Number.isFinite(format) ? `format ${format}` : 'an unknown format'
@@ -164,6 +168,6 @@ function socketPath(path: string): string {
   throw unusable(dirname(path), 'its path is too long')
 }
 
-function codeOf(error: unknown): unknown {
+export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -6,6 +6,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { deadline } from '@nats-io/transport-node'
 import { errorText } from '../../../schemas/error-text.ts'
 import { Partition } from '../../../schemas/ids.ts'
+import { chunks } from '../../domain/chunks.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type {
@@ -24,21 +25,29 @@ export interface KvOwnershipOptions {
   readonly replicas: number
   /** The greatest epoch that the store knows. A NATS that was wiped or restored from a copy would start below it. */
   readonly epochMin?: number
+  /** How long a node must have been silent to be removed when there are very many. */
+  readonly goneMs?: number
 }
 
 const NODE = 'node.'
 const PARTITION = 'partition.'
 /** A removed entry leaves a marker, without which it may reappear after a crash of the server. */
 const MARKERS_KEPT_MS = 3_600_000
+/** NATS lists at most 1 024 keys in one answer. Nodes that fail at each start would exceed that within an hour. */
+const NODES_MANY = 256
+const GONE_MS = 10 * LIMITS.ownershipSilenceMs
+const REMOVED_AT_ONCE = 32
 
 /** The caller closes the link. */
 export async function openKvOwnership(link: NatsLink, options: KvOwnershipOptions): Promise<OwnershipTable> {
-  const { name = 'fleet', table = 'owners', replicas, epochMin = 0 } = options
+  const { name = 'fleet', table = 'owners', replicas, epochMin = 0, goneMs = GONE_MS } = options
   return withFault(async () => {
     const client = jetstream(link.connection, { timeout: LIMITS.ownershipTimeoutMs })
     const bucket = await new Kvm(client).create(`${name}-${table}`, { history: 1, replicas })
     const ownership = new KvOwnership(link, bucket, { name, table })
+    await ownership.replicate(replicas)
     await ownership.raiseRevisions(epochMin)
+    await ownership.removeGoneNodes(goneMs)
     await ownership.removeOldMarkers()
     return ownership
   })
@@ -68,11 +77,36 @@ class KvOwnership implements OwnershipTable {
     return withFault(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
   }
 
+  /** A bucket that exists keeps its replicas when it is opened, although their number may have been set anew. */
+  async replicate(replicas: number): Promise<void> {
+    const { streams } = this.#link.manager
+    const { config } = await streams.info(this.#stream)
+    if (config.num_replicas !== replicas) await streams.update(this.#stream, { num_replicas: replicas })
+  }
+
   /** Makes all future revisions greater than this one, and removes existing entries: they were decided before the loss. */
   async raiseRevisions(epochMin: number): Promise<void> {
     const { streams } = this.#link.manager
     const { state } = await streams.info(this.#stream)
     if (state.last_seq < epochMin) await streams.purge(this.#stream, { seq: epochMin + 1 })
+  }
+
+  /** If there are very many nodes and markers, removes all that were last written this long before the newest entry. The
+   *  server's clock wrote both times. A node that is still there finds itself expelled. */
+  async removeGoneNodes(goneMs: number): Promise<void> {
+    const { streams, direct } = this.#link.manager
+    const { state } = await streams.info(this.#stream, { subjects_filter: `${this.#keyPrefix}${NODE}*` })
+    const subjects = Object.keys(state.subjects ?? {})
+    if (subjects.length <= NODES_MANY) return
+    const keptFrom = Date.parse(state.last_ts) - goneMs
+    for (const some of chunks(subjects, REMOVED_AT_ONCE))
+      await Promise.all(
+        some.map(async (subject) => {
+          const entry = await direct.getMessage(this.#stream, { last_by_subj: subject })
+          if (entry !== null && entry.time.getTime() < keptFrom)
+            await streams.purge(this.#stream, { filter: subject, seq: entry.seq + 1 })
+        }),
+      )
   }
 
   /** Removes markers of nodes that are long gone, because all keys must fit into one answer. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BroadcastId, CommandId, Micros } from '../../../schemas/ids.ts'
+import { BroadcastId, CommandId, DeploymentId, Micros } from '../../../schemas/ids.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { bundle, idOf, START, telemetry } from '../shard/testing/items.ts'
 import { type TestNode, TestNodes } from './testing/nodes.ts'
@@ -78,6 +78,34 @@ test('questions to a dying node go to the next owner, and its requests end in ti
   nodes.isBehind = false
   expect(await nodes.within(6_000, asked)).toHaveLength(IDS.length)
   expect(await nodes.within(500, changed)).toHaveLength(IDS.length)
+})
+
+test('lists and plans that a dying leader was asked for come from the next one', async () => {
+  const { nodes, a, b, api } = await setUp()
+  await nodes.within(
+    1_000,
+    api.engine.broadcast({ broadcastId: BroadcastId('brd_1'), group: 'g', command: 'blink', by: 'usr_1' }),
+  )
+  const state = await nodes.within(1_000, api.engine.system())
+  if (typeof state === 'string') throw new Error(state)
+  const leading = state.nodes.find(({ figures }) => figures?.isLeading)
+  const id = DeploymentId('dep_none')
+  const { deployments } = api.engine
+  const asked = Promise.all([
+    api.engine.listBroadcasts({ offset: 0, limit: 10, by: 'usr_1', within: undefined }),
+    api.engine.channels({ op: 'list' }),
+    deployments.list(),
+    deployments.get(id),
+    deployments.members(id, { offset: 0, limit: 10 }),
+  ])
+  ;(leading?.address === 'a' ? a : b).die()
+  expect(await nodes.within(8_000, asked)).toMatchObject([
+    { total: 1 },
+    { kind: 'channels', channels: [] },
+    [],
+    undefined,
+    undefined,
+  ])
 })
 
 test('while nodes join and leave, no request is refused', async () => {

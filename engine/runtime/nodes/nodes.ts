@@ -9,6 +9,7 @@
 import { BroadcastId, type DeviceId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
+import type { ChannelCall } from '../../ports/alert-channels.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Log } from '../../ports/log.ts'
@@ -46,10 +47,16 @@ const READS: ReadonlySet<NodeWork['kind']> = new Set([
   'ask',
   'await',
   'broadcast_state',
+  'broadcast_list',
+  'deployment_plan',
+  'deployment_list',
+  'deployment_get',
+  'deployment_members',
   'fleet_alerts',
   'fleet_alert_counts',
   'figures',
 ])
+const CHANNEL_READS: ReadonlySet<ChannelCall['op']> = new Set(['list', 'deliveries', 'notified'])
 
 /** The address shown for a node outside a cluster. */
 const SINGLE_NODE_ADDRESS = 'local'
@@ -189,10 +196,14 @@ export class Nodes {
       return await this.#questions.track(address, answer)
     } catch (error) {
       // N3.
-      if (error instanceof NodeLostFault && READS.has(work.kind)) throw notOwned()
+      if (error instanceof NodeLostFault && isRead(work)) throw notOwned()
       throw error
     }
   }
+}
+
+function isRead(work: NodeWork): boolean {
+  return work.kind === 'channels' ? CHANNEL_READS.has(work.call.op) : READS.has(work.kind)
 }
 
 /** A test of a channel takes longer, because it waits for an outside server. */

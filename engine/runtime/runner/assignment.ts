@@ -69,10 +69,11 @@ export class Assignment {
     void this.#change()
   }
 
-  /** Resolves once nothing more is done for these partitions. */
+  /** Resolves once nothing more is done for these partitions. One that is lost meanwhile and gained again stays. */
   async handOver(partitions: readonly Partition[]): Promise<void> {
+    const epochs = new Map(this.#owned)
     await this.#flush()
-    this.lose(partitions)
+    this.lose(partitions.filter((partition) => this.#owned.get(partition) === epochs.get(partition)))
     await this.#change()
   }
 
