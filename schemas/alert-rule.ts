@@ -136,8 +136,8 @@ const WISHES = {
   ),
 }
 
-export const RuleWishBody = closed('AlertRuleRequest', WISHES)
-export type RuleWishBody = Static<typeof RuleWishBody>
+export const RuleRequestBody = closed('AlertRuleRequest', WISHES)
+export type RuleRequestBody = Static<typeof RuleRequestBody>
 
 /** Fields of a rule that a request cannot set. A rule that was read, changed and sent back contains them. */
 const SHOWN = {
@@ -212,7 +212,7 @@ export const RuleListQuery = closed({
 })
 
 export const RuleTestBody = closed('AlertRuleTest', {
-  rule: RuleWishBody,
+  rule: RuleRequestBody,
   from: instantText('inclusive', '-24h'),
   to: Type.Optional(instantText('at most 7 days later; default: now', 'now')),
   device_ids: Type.Optional(

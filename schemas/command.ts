@@ -35,8 +35,8 @@ const WISH_FIELDS = {
   ),
   priority: Type.Optional(choice(COMMAND_PRIORITIES, { default: 'normal' })),
 }
-export const CommandWishBody = closed('CommandRequest', WISH_FIELDS)
-export type CommandWishBody = Static<typeof CommandWishBody>
+export const CommandRequestBody = closed('CommandRequest', WISH_FIELDS)
+export type CommandRequestBody = Static<typeof CommandRequestBody>
 const BROADCAST_TARGETS = ['group', 'tag', 'devices', 'query'] as const
 const BroadcastTarget = closed('BroadcastTarget', {
   type: choice(BROADCAST_TARGETS, { examples: ['tag'] }),

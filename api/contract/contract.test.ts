@@ -1,4 +1,4 @@
-// The service conforms to its OpenAPI document: 120 valid and 80 invalid requests per operation get a declared answer.
+// The service conforms to its OpenAPI document: 200 valid and 80 invalid requests per operation get a declared answer.
 // The harness checks status, schema and headers of each, and fails on undeclared fields. A failure prints the seed and the
 // path for fc.assert.
 
@@ -11,7 +11,7 @@ import { validRequests, wrongRequests } from './testing/requests.ts'
 import { openWorld } from './testing/world.ts'
 
 const SEED = 20_260_301
-const VALID = { numRuns: 120, seed: SEED }
+const VALID = { numRuns: 200, seed: SEED }
 const INVALID = { numRuns: 80, seed: SEED }
 /** The world is reset after this many valid requests. Creating it takes longer than sending them. */
 const RESTORED_EVERY = 4

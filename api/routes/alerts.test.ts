@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRule } from '../../engine/domain/alert/rule.ts'
 import { newPackr } from '../../engine/domain/packing.ts'
 import { NO_SAVE } from '../../engine/ports/store.ts'
-import type { RuleWishBody } from '../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../schemas/alert-rule.ts'
 import { ChannelId, Millis } from '../../schemas/ids.ts'
 import { NOW, openHarness } from '../testing/rest.ts'
 import { webhookChannel } from '../testing/webhook-channel.ts'
@@ -142,7 +142,7 @@ test('a device that matches more than 100 rules is counted, and the oldest 100 a
   const { ask, want, engine } = await open()
   const keep = (from: number, to: number) => {
     const documents = Array.from({ length: to - from }, (_, i) => {
-      const made = createRule({ ...RULE, name: `${from + i}` } as RuleWishBody, {
+      const made = createRule({ ...RULE, name: `${from + i}` } as RuleRequestBody, {
         ...{ id: `rul_${from + i}`, by: 'usr_x', now: Millis(NOW + from + i) },
       })
       return {

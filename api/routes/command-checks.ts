@@ -3,12 +3,12 @@ import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
 import type { BroadcastRequest } from '../../engine/ports/engine.ts'
-import type { CommandWishBody } from '../../schemas/command.ts'
+import type { CommandRequestBody } from '../../schemas/command.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../schemas/vocabulary.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
-type RequestedCommand = Pick<CommandWishBody, 'command' | 'data'>
+type RequestedCommand = Pick<CommandRequestBody, 'command' | 'data'>
 
 /** `type` is undefined for devices that accept any command. */
 export function refuseCommand(

@@ -5,7 +5,7 @@ import { isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { FirmwareView } from '../../engine/ports/device-view.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
-import type { CommandBody, CommandWishBody } from '../../schemas/command.ts'
+import type { CommandBody, CommandRequestBody } from '../../schemas/command.ts'
 import { CommandId, type DeviceId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
@@ -110,7 +110,7 @@ async function holdingOf(
 
 interface SendCall extends SignedCall {
   readonly text: string
-  readonly body: CommandWishBody
+  readonly body: CommandRequestBody
   readonly waitSec: number | undefined
   readonly repeatKey: RepeatKey | undefined
   header(name: string): string | undefined

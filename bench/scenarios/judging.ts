@@ -12,7 +12,7 @@ import { Latest } from '../../engine/domain/telemetry/latest.ts'
 import { report } from '../../engine/domain/telemetry/report.ts'
 import type { Shape } from '../../engine/domain/telemetry/shape.ts'
 import { exposedGc } from '../../engine/runtime/garbage.ts'
-import type { RuleWishBody } from '../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../schemas/alert-rule.ts'
 import { type DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import { METRICS, makePayloads } from '../load/payloads.ts'
 import { ownMicros } from '../measure/cpu.ts'
@@ -78,7 +78,7 @@ export async function judging(bench: Bench): Promise<void> {
 }
 
 /** Rules with thresholds that no value reaches, cycling through the metrics. */
-export function thresholds(count: number): readonly RuleWishBody[] {
+export function thresholds(count: number): readonly RuleRequestBody[] {
   return Array.from({ length: count }, (_, i) => ({
     name: `rule ${i}`,
     target: EVERYBODY,
@@ -91,7 +91,7 @@ export function thresholds(count: number): readonly RuleWishBody[] {
   }))
 }
 
-function ruled(wishes: readonly RuleWishBody[]): readonly Rule[] {
+function ruled(wishes: readonly RuleRequestBody[]): readonly Rule[] {
   return wishes.map((wish, i) => {
     const made = createRule(wish, { id: `rul_${i}`, by: 'usr_bench', now: START })
     if (made.kind === 'mistakes') throw new Error(JSON.stringify(made.errors))
@@ -116,7 +116,7 @@ function sentMessage(): SentMessage {
   return { shape: reported.shape, columns }
 }
 
-function watchesOf(wishes: readonly RuleWishBody[]): {
+function watchesOf(wishes: readonly RuleRequestBody[]): {
   readonly watches: readonly Watch[]
   readonly bytes: number
 } {
@@ -199,13 +199,13 @@ async function countCollections(work: () => unknown): Promise<number> {
 
 /** Measures sweeps while every device has an alert that is pending for an hour. */
 function timers(bench: Bench): void {
-  const pending: RuleWishBody = {
+  const pending: RuleRequestBody = {
     name: 'online for long',
     target: EVERYBODY,
     condition: { kind: 'state', in: ['online'] },
     for_sec: HOUR_SEC,
   }
-  const fired: RuleWishBody = { ...pending, name: 'online', for_sec: 30 }
+  const fired: RuleRequestBody = { ...pending, name: 'online', for_sec: 30 }
   const rules = ruled([pending, fired])
   const shard = loadedShard({ revision: 1, rules, silences: [] })
   const judged = sweepAt(shard, Millis(START + 1_000))

@@ -1,5 +1,5 @@
 // Alerts as the API sees them: rules, silences, and the alerts that the rules raise.
-import type { EditRuleBody, RuleWishBody } from '../../schemas/alert-rule.ts'
+import type { EditRuleBody, RuleRequestBody } from '../../schemas/alert-rule.ts'
 import type { AlertId, RuleId } from '../../schemas/ids.ts'
 import type { AlertAct } from '../domain/alert/acts.ts'
 import type { AlertCounts, AlertMatches, AlertsQuery } from '../domain/alert/query.ts'
@@ -11,7 +11,7 @@ import type { EngineRefusal } from './engine-refusal.ts'
 export type * from '../domain/alert/query.ts'
 
 export type AlertChange =
-  | { readonly kind: 'create_rule'; readonly id: string; readonly wish: RuleWishBody; readonly by: string }
+  | { readonly kind: 'create_rule'; readonly id: string; readonly wish: RuleRequestBody; readonly by: string }
   | {
       readonly kind: 'edit_rule'
       readonly id: RuleId

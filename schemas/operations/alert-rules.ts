@@ -6,9 +6,9 @@ import {
   RuleListQuery,
   RulePage,
   RuleParams,
+  RuleRequestBody,
   RuleTestBody,
   RuleTestResult,
-  RuleWishBody,
 } from '../alert-rule.ts'
 import { API, DATABASE_WORK, JSON_TYPES, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -46,7 +46,7 @@ export const createAlertRule = {
   description: 'It counts for every message that is acknowledged after the answer.',
   repeats: 'once',
   hasEtag: true,
-  body: RuleWishBody,
+  body: RuleRequestBody,
   replies: { 201: RuleBody },
   refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'UNKNOWN_PLACEHOLDER'],
 } as const satisfies Operation

@@ -4,7 +4,7 @@ import {
   CommandListQuery,
   CommandPage,
   CommandParams,
-  CommandWishBody,
+  CommandRequestBody,
   FleetCommandPage,
   FleetCommandQuery,
   WaitQuery,
@@ -31,7 +31,7 @@ export const sendCommand = {
   deviceRateExempts: 'critical',
   params: DeviceParams,
   query: WaitQuery,
-  body: CommandWishBody,
+  body: CommandRequestBody,
   replies: { 200: CommandBody, 202: CommandBody },
   refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED', 'UNKNOWN_COMMAND', 'COMMAND_QUEUE_FULL'],
 } as const satisfies Operation

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Client } from '../../../schemas/client.ts'
-import type { CommandBody, CommandWishBody } from '../../../schemas/command.ts'
+import type { CommandBody, CommandRequestBody } from '../../../schemas/command.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
@@ -114,7 +114,7 @@ function send(cmdCommand: Command, cli: Cli): void {
 async function sendOne(
   cli: Cli,
   device_id: string,
-  body: CommandWishBody,
+  body: CommandRequestBody,
   { key = randomUUID(), wait, dryRun }: SendOptions,
 ): Promise<void> {
   const { client } = await cli.connect()

@@ -1,6 +1,11 @@
 // `fleet rules`: the rules that raise alerts.
 import type { Command } from 'commander'
-import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type {
+  ReplaceRuleBody,
+  RuleBody,
+  RuleRequestBody,
+  RuleTestResult,
+} from '../../../schemas/alert-rule.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { definedFields } from '../defined-fields.ts'
@@ -57,7 +62,7 @@ export const rules: Area = (command, cli) => {
     .action(async (file: string) => {
       const { client } = await cli.connect()
       cli.output.list(
-        [await client.createAlertRule({ body: readJsonFile<RuleWishBody>(file) })],
+        [await client.createAlertRule({ body: readJsonFile<RuleRequestBody>(file) })],
         RULE_COLUMNS,
       )
     })
@@ -104,7 +109,7 @@ function testRule(command: Command, cli: Cli): void {
     .option('--device <device_ids...>', 'only these devices (default: up to 100 of the target)')
     .action(async (file: string, { from, to, device }: TestOptions) => {
       const { client } = await cli.connect()
-      const rule = readJsonFile<RuleWishBody>(file)
+      const rule = readJsonFile<RuleRequestBody>(file)
       const tested = await client.testAlertRule({
         body: { rule, from, ...definedFields({ to, device_ids: device }) },
       })

@@ -1,7 +1,7 @@
 // Rules against an oracle that knows no deadlines, vitals or flat arrays: it looks at every second, with the whole history.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
 
 const SECONDS = 90
@@ -60,7 +60,7 @@ function wishOf({
   absentSec,
   repeatSec,
   flap,
-}: Settings): Partial<RuleWishBody> {
+}: Settings): Partial<RuleRequestBody> {
   const cleared = clear === undefined ? {} : { clear_value: clear }
   const threshold = { kind: 'threshold', metric: 'm', op: '>', value: 10, ...cleared } as const
   const absence = { kind: 'absence', metric: 'm', for_sec: absentSec } as const

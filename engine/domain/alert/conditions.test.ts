@@ -1,14 +1,14 @@
 // [contract 5.2] A story for each kind of condition.
 import { describe, expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { Millis } from '../../../schemas/ids.ts'
 import { JudgedDevice, ruleOf, START as START_MS } from './testing/judged-device.ts'
 
-type Condition = RuleWishBody['condition']
+type Condition = RuleRequestBody['condition']
 
 const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
 
-function deviceWith(condition: Condition, wish: Partial<RuleWishBody> = {}): JudgedDevice {
+function deviceWith(condition: Condition, wish: Partial<RuleRequestBody> = {}): JudgedDevice {
   return new JudgedDevice([ruleOf({ condition, repeat_interval_sec: 604_800, ...wish })])
 }
 /** What moved, and when. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FleetLeaf } from '../../../schemas/alert-condition.ts'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { Micros, Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../packing.ts'
 import { compileRule } from './compile.ts'
@@ -16,7 +16,7 @@ const packr = newPackr()
 
 const OF = { kind: 'state', in: ['offline'] } as const
 
-function ruleOf(forSec: number, keepSec: number, wish: Partial<RuleWishBody> = {}) {
+function ruleOf(forSec: number, keepSec: number, wish: Partial<RuleRequestBody> = {}) {
   const condition: FleetLeaf = { kind: 'fleet', of: OF, op: '>=', value: 50, unit: 'percent' }
   const made = createRule(
     {

@@ -1,13 +1,13 @@
 // [contract 5.1, 5.3] When a rule is judged, and what keeps its alert from being told of.
 import { describe, expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
 
-type Condition = RuleWishBody['condition']
+type Condition = RuleRequestBody['condition']
 
 const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
 
-function deviceWith(condition: Condition, wish: Partial<RuleWishBody> = {}): JudgedDevice {
+function deviceWith(condition: Condition, wish: Partial<RuleRequestBody> = {}): JudgedDevice {
   return new JudgedDevice([ruleOf({ condition, repeat_interval_sec: 604_800, ...wish })])
 }
 /** What moved, and when. */

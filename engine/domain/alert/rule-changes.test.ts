@@ -1,13 +1,16 @@
 // [contract 5.1] What becomes of alerts and pending instances when their rule changes.
 import { describe, expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { Micros } from '../../../schemas/ids.ts'
 import { resolveAlert } from './alert-updates.ts'
 import { JudgedDevice, ruleOf, START } from './testing/judged-device.ts'
 
 const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
 
-function deviceWith(condition: RuleWishBody['condition'], wish: Partial<RuleWishBody> = {}): JudgedDevice {
+function deviceWith(
+  condition: RuleRequestBody['condition'],
+  wish: Partial<RuleRequestBody> = {},
+): JudgedDevice {
   return new JudgedDevice([ruleOf({ condition, repeat_interval_sec: 604_800, ...wish })])
 }
 /** What moved, and when. */

@@ -1,6 +1,6 @@
 // An alert rule: data that reaches every shard with a revision (A4).
 import type { Condition } from '../../../schemas/alert-condition.ts'
-import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleBody, RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { type Millis, RuleId, toIso } from '../../../schemas/ids.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
@@ -31,7 +31,7 @@ export interface RuleAuthor {
 }
 
 /** A new rule with its defaults. The request has passed its schema. */
-export function createRule(request: RuleWishBody, { id, by, now }: RuleAuthor): RuleOutcome {
+export function createRule(request: RuleRequestBody, { id, by, now }: RuleAuthor): RuleOutcome {
   const errors = checkRule(request)
   if (errors.length > 0) return { kind: 'mistakes', errors }
   const at = toIso(now)
@@ -51,7 +51,7 @@ export function createRule(request: RuleWishBody, { id, by, now }: RuleAuthor): 
 }
 
 /** The rule as it is after a change. It keeps its activation unless it was off. */
-export function replaceRule(before: Rule, request: RuleWishBody, now: Millis): RuleOutcome {
+export function replaceRule(before: Rule, request: RuleRequestBody, now: Millis): RuleOutcome {
   const errors = checkRule(request)
   if (errors.length > 0) return { kind: 'mistakes', errors }
   const { rule_id, source, revision, created_by, created_at, activated_at } = before
@@ -69,12 +69,12 @@ export function replaceRule(before: Rule, request: RuleWishBody, now: Millis): R
 }
 
 /** The request that would create this rule. A merge patch of the rule is applied to it. */
-export function toRuleRequest(rule: Rule): RuleWishBody {
+export function toRuleRequest(rule: Rule): RuleRequestBody {
   const { rule_id: _, source, revision, created_by, created_at, updated_at, activated_at, ...request } = rule
   return request
 }
 
-function withDefaults(request: RuleWishBody) {
+function withDefaults(request: RuleRequestBody) {
   const { condition, flap } = request
   const keepFiringSec = leavesOf(condition).some(isEventLeaf) ? LIMITS.eventHoldSecDefault : 0
   return {
@@ -109,7 +109,7 @@ function withDefaults(request: RuleWishBody) {
 }
 
 /** What the schema of the body cannot say. */
-function checkRule(request: RuleWishBody): readonly FieldError[] {
+function checkRule(request: RuleRequestBody): readonly FieldError[] {
   const { condition, clear, levels, active = [] } = request
   const checked = checkCondition(condition, '/condition')
   const errors: FieldError[] = [...(checked.kind === 'mistakes' ? checked.errors : [])]
@@ -151,7 +151,7 @@ function hasSameScope(clear: Condition, condition: Condition): boolean {
 
 function checkLevels(
   condition: Condition,
-  levels: NonNullable<RuleWishBody['levels']>,
+  levels: NonNullable<RuleRequestBody['levels']>,
 ): readonly FieldError[] {
   const isThreshold = 'kind' in condition && condition.kind === 'threshold'
   if (!isThreshold || typeof condition.value !== 'number' || condition.op === '==' || condition.op === '!=')

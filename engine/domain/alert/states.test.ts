@@ -1,12 +1,12 @@
 // [contract 5.3] A story for each cell of the table of states, and for what it says about them.
 import { expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
 
 const TRUE = { m: 11 }
 const FALSE = { m: 9 }
 
-function deviceWith(wish: Partial<RuleWishBody> = {}): JudgedDevice {
+function deviceWith(wish: Partial<RuleRequestBody> = {}): JudgedDevice {
   return new JudgedDevice([ruleOf({ repeat_interval_sec: 604_800, ...wish })])
 }
 /** What moved, when, and what somebody was told of it. */

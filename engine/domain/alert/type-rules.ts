@@ -1,6 +1,6 @@
 // The rules that the file of device types asks for. They exist as long as their field does.
 import type { Condition } from '../../../schemas/alert-condition.ts'
-import type { EditRuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { EditRuleBody, RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { Millis, RuleId } from '../../../schemas/ids.ts'
 import type { DeviceType, StatusField, TelemetryField } from '../device-type/definition.ts'
 import { createRule, type Rule } from './rule.ts'
@@ -93,7 +93,7 @@ function typeRule(
   request: {
     readonly name: string
     readonly condition: Condition
-    readonly levels?: NonNullable<RuleWishBody['levels']>
+    readonly levels?: NonNullable<RuleRequestBody['levels']>
   },
 ): Rule {
   const outcome = createRule(

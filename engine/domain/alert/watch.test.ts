@@ -1,7 +1,7 @@
 // [contract 5.2] The short way of a message that has a known shape decides what the long way decides.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Columns } from '../telemetry/columns.ts'
 import { Fields } from '../telemetry/fields.ts'
@@ -11,7 +11,7 @@ import { JudgedDevice, ruleOf, START } from './testing/judged-device.ts'
 import { restoreWatch } from './watch-memory.ts'
 
 const value = fc.integer({ min: 0, max: 4 })
-const rule: fc.Arbitrary<RuleWishBody['condition']> = fc.oneof(
+const rule: fc.Arbitrary<RuleRequestBody['condition']> = fc.oneof(
   fc.record({
     kind: fc.constant('threshold' as const),
     metric: fc.constantFrom('a', 'b'),

@@ -1,7 +1,7 @@
 // The leader's service for rules and silences. It alone changes them, one after the other, and its claim fences it (R2).
 
 import type { Condition } from '../../../schemas/alert-condition.ts'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
 import { refused } from '../../../schemas/refusals.ts'
 import { isFleetCondition } from '../../domain/alert/fleet-scope.ts'
@@ -111,7 +111,7 @@ export class AlertDesk {
         return refused('RULE_OF_TYPE', { rule_id: id, fields: fixed, allowed: TYPE_RULE_FIELDS })
     }
     // The schema of a whole wish makes sure that nothing is missing.
-    const whole = (isWhole ? wish : { ...toRuleRequest(before), ...wish }) as RuleWishBody
+    const whole = (isWhole ? wish : { ...toRuleRequest(before), ...wish }) as RuleRequestBody
     const outcome = replaceRule(before, whole, clock.now())
     return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule, before)
   }

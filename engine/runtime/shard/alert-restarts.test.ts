@@ -1,6 +1,6 @@
 // What a shard remembers about alerts across a crash, and what it forgets when a rule is deleted.
 import { expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { Millis } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
@@ -12,7 +12,7 @@ import { at, ShardBench } from './testing/shard.ts'
 
 const online = deviceOf('a', { status: 'online' })
 
-function ruleOf(condition: RuleWishBody['condition'], id = 'rul_1'): Rule {
+function ruleOf(condition: RuleRequestBody['condition'], id = 'rul_1'): Rule {
   const made = createRule(
     { name: id, target: { type: 'all' }, condition },
     { id, by: 'usr_ann', now: Millis(START - 1_000) },

@@ -1,6 +1,6 @@
 // Alert rules in a shard: what is saved, told and left for the notifier, and what a replay does.
 import { describe, expect, test } from 'vitest'
-import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { AlertId, Millis, toIso } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { decodeNotice } from '../../domain/alert/notice.ts'
@@ -16,7 +16,7 @@ const online = deviceOf('a', { status: 'online' })
 /** How many alerts may be open in a shard of one partition. */
 const ROOM = Math.ceil(LIMITS.alertsOpenMax / LIMITS.partitions)
 
-function ruleOf(wish: Partial<RuleWishBody> = {}, id = 'rul_1'): Rule {
+function ruleOf(wish: Partial<RuleRequestBody> = {}, id = 'rul_1'): Rule {
   const made = createRule(
     {
       name: 'hot',

@@ -1,6 +1,6 @@
 // A device with rules, in a test's own time: values and seconds go in, moves of alerts come out.
 
-import type { RuleWishBody } from '../../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../../schemas/alert-rule.ts'
 import { type DeviceId, Micros, Millis, type RuleId } from '../../../../schemas/ids.ts'
 import type { Device } from '../../device/record.ts'
 import { register } from '../../device/transition.ts'
@@ -31,7 +31,7 @@ export interface ObservedMove {
   readonly reason: string | undefined
 }
 
-export function ruleOf(wish: Partial<RuleWishBody>, id = 'rul_1'): Rule {
+export function ruleOf(wish: Partial<RuleRequestBody>, id = 'rul_1'): Rule {
   const made = createRule(
     {
       name: 'test',

@@ -1,5 +1,5 @@
 // The fields of a rule that most rules have. A condition of another kind is edited as JSON.
-import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
 import { ALERT_SEVERITIES } from '../../../../../schemas/vocabulary.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -20,8 +20,8 @@ const t = words({
 })
 
 export interface RuleFormProps {
-  readonly rule: RuleWishBody
-  readonly onRule: (rule: RuleWishBody) => void
+  readonly rule: RuleRequestBody
+  readonly onRule: (rule: RuleRequestBody) => void
   readonly error: unknown
 }
 
@@ -29,7 +29,7 @@ const TARGETS = ['all', 'group', 'tag', 'type', 'device'] as const
 
 export function RuleForm({ rule, onRule, error }: RuleFormProps) {
   const { condition, target } = rule
-  const set = (changes: Partial<RuleWishBody>) => onRule({ ...rule, ...changes })
+  const set = (changes: Partial<RuleRequestBody>) => onRule({ ...rule, ...changes })
   const targetType = TARGETS.find((name) => name === target.type)
   return (
     <div class="cards">

@@ -1,6 +1,6 @@
 // What the rule would have said of the past, before it is saved: nothing is kept by trying, and nobody is told.
 import { useMemo, useState } from 'preact/hooks'
-import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import type { Marker } from '../../charts/marker.ts'
@@ -66,7 +66,7 @@ const ROWS_MAX = 20
 type RuleTestResult = ReplyOf<Operations['testAlertRule']>
 
 interface RuleTrial {
-  readonly rule: RuleWishBody
+  readonly rule: RuleRequestBody
   readonly result: RuleTestResult
   readonly fromMs: number
   readonly toMs: number
@@ -74,13 +74,13 @@ interface RuleTrial {
 
 export interface RulePreviewProps {
   /** Undefined while what is written is no rule. */
-  readonly rule: RuleWishBody | undefined
+  readonly rule: RuleRequestBody | undefined
 }
 
 export function RulePreview({ rule }: RulePreviewProps) {
   const [from, setFrom] = useState<From>('-24h')
   const [tried, setTried] = useState<RuleTrial | undefined>(undefined)
-  const write = useWrite(async (wish: RuleWishBody) => {
+  const write = useWrite(async (wish: RuleRequestBody) => {
     setTried(undefined)
     const toMs = now.peek()
     // A rule that has no name yet can be tried all the same.

@@ -1,6 +1,6 @@
 // Rules in words, and three that nearly every fleet wants.
 import type { Condition } from '../../../../../schemas/alert-condition.ts'
-import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
 import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
@@ -21,7 +21,7 @@ const t = words({
 export interface ReadyRule {
   readonly id: string
   readonly name: () => string
-  readonly rule: RuleWishBody
+  readonly rule: RuleRequestBody
 }
 
 export const READY_RULES: readonly ReadyRule[] = [
@@ -61,7 +61,7 @@ export const READY_RULES: readonly ReadyRule[] = [
 ]
 
 /** When a rule fires, in one line. */
-export function ruleText({ condition, for_sec = 0 }: Pick<RuleWishBody, 'condition' | 'for_sec'>): string {
+export function ruleText({ condition, for_sec = 0 }: Pick<RuleRequestBody, 'condition' | 'for_sec'>): string {
   const what = conditionText(condition)
   return for_sec === 0 ? what : t('lasting', { what, time: duration(for_sec * 1000) })
 }

@@ -1,7 +1,7 @@
 // One rule: the common kinds as a form, and everything as JSON. What is written is kept when saving fails.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { RuleWishBody } from '../../../../../schemas/alert-rule.ts'
+import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
 import { parseJson } from '../../../../../schemas/json.ts'
 import { text as textCodec } from '../../address/codecs.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
@@ -42,7 +42,7 @@ const t = words({
 })
 
 const fromValue = queryValue('from', textCodec())
-const BLANK: RuleWishBody = {
+const BLANK: RuleRequestBody = {
   name: '',
   severity: 'warning',
   target: { type: 'all' },
@@ -86,18 +86,18 @@ export default function Rule({ params }: { readonly params: Params }) {
 }
 
 interface EditorProps {
-  readonly rule: RuleWishBody
+  readonly rule: RuleRequestBody
   readonly saved?: { readonly id: string; readonly etag: string }
 }
 
 function Editor({ rule, saved }: EditorProps) {
-  const [draft, setDraft] = useState<RuleWishBody>(rule)
+  const [draft, setDraft] = useState<RuleRequestBody>(rule)
   const [json, setJson] = useState<string | undefined>(undefined)
   const canWrite = may('createAlertRule')
   useEffect(() => setDraft(rule), [saved?.etag])
   const write = useWrite(async () => {
     // The service checks it whole and says at which place it is wrong.
-    const body = json === undefined ? draft : (parseJson(json) as RuleWishBody)
+    const body = json === undefined ? draft : (parseJson(json) as RuleRequestBody)
     const { rule_id } =
       saved === undefined
         ? await fleet.createAlertRule({ body })
@@ -107,12 +107,12 @@ function Editor({ rule, saved }: EditorProps) {
   })
   const toJson = () => setJson(JSON.stringify(draft, null, 2))
   const toForm = () => {
-    const found = parseJson(json ?? '') as RuleWishBody | undefined
+    const found = parseJson(json ?? '') as RuleRequestBody | undefined
     if (found === undefined) return
     setDraft(found)
     setJson(undefined)
   }
-  const written = json === undefined ? draft : (parseJson(json) as RuleWishBody | undefined)
+  const written = json === undefined ? draft : (parseJson(json) as RuleRequestBody | undefined)
   return (
     <div class="stack">
       <form
