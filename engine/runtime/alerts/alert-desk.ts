@@ -218,13 +218,11 @@ export class AlertDesk {
 
 const silenceNotFound = () => refused('NOT_FOUND', { message: 'no such silence' })
 
-function wrongSpan(): EngineRefusal {
-  const error = { path: '/ends_at', code: 'OUT_OF_RANGE', message: SILENCE_SPAN_EXPECTED }
-  return refused('VALIDATION_FAILED', {
-    message: `${error.path}: ${error.message}`,
-    errors: [{ in: 'body', ...error }],
+const wrongSpan = () =>
+  mistaken({
+    kind: 'mistakes',
+    errors: [{ path: '/ends_at', code: 'OUT_OF_RANGE', message: SILENCE_SPAN_EXPECTED }],
   })
-}
 
 /** The ids of the rules whose alerts a condition about the fleet counts. */
 function countedRules(condition: Condition): readonly string[] {

@@ -1,5 +1,5 @@
-// The events of deployments for listeners: every change of status at once, and progress at most once a second for each. News
-// follows from documents that every node reads, so nodes need not send it to each other.
+// The events of deployments for listeners: every change of status at once, and progress at most once a second for each. They
+// follow from documents that every node reads, so nodes need not send them to each other.
 import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
