@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { INTERVALS } from '../../../schemas/vocabulary.ts'
 import { gridOf, startOf, startsIn } from './grid.ts'
-import { isZone } from './zone.ts'
+import { isZone, zonePeriods } from './zone.ts'
 
 const MANY = 100_000
 const iso = (seconds: readonly number[]) => seconds.map((second) => new Date(second * 1000).toISOString())
@@ -125,4 +125,37 @@ test('a zone is recognised by its IANA name', () => {
   expect(['Europe/Berlin', 'UTC', 'America/Argentina/Ushuaia', 'Etc/GMT+5'].map(isZone)).not.toContain(false)
   const none = ['', 'Mars/Olympus', '+05:30', "Europe/Berlin' OR 1=1", 'Europe/Berlin\0', '../etc/passwd']
   expect(none.map(isZone)).not.toContain(true)
+})
+
+test('the periods of a zone are what the runtime says, whichever years were asked for before', () => {
+  const names = [
+    'Europe/Berlin',
+    'Africa/Casablanca',
+    'Australia/Lord_Howe',
+    'Asia/Kathmandu',
+    'Pacific/Apia',
+  ]
+  const second = fc.integer({ min: 0, max: 2 ** 32 })
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...names),
+      second,
+      fc.nat(40 * 366 * 86_400),
+      fc.nat(),
+      (name, from, width, n) => {
+        const to = from + width
+        const periods = zonePeriods(name, from, to)
+        expect(periods[0]?.from).toBe(from)
+        const at = from + (n % (width + 1))
+        const offset = periods.findLast((period) => period.from <= at)?.offset ?? Number.NaN
+        const local = new Date((at + offset) * 1000).toISOString().slice(0, 19)
+        const wanted = new Intl.DateTimeFormat('sv-SE', {
+          timeZone: name,
+          dateStyle: 'short',
+          timeStyle: 'medium',
+        }).format(at * 1000)
+        expect(local).toBe(wanted.replace(' ', 'T'))
+      },
+    ),
+  )
 })
