@@ -1,9 +1,9 @@
 // Parses a command line, runs its command and returns the exit code. Everything it needs from the process is passed in.
 import { readFileSync } from 'node:fs'
+import { ROOT } from '../root.ts'
 import { type Cli, type CliOptions, createCli } from './cli.ts'
 import { EXIT, toFailureReport } from './failure.ts'
 import { createProgram, exitOfCommander, type Program } from './program.ts'
-import { ROOT } from './root.ts'
 
 type CommandLineOptions = Omit<CliOptions, 'options'>
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 /** The tests rely on a build made before they run. */
-const MAIN = fileURLToPath(new URL('../../dist/api/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/program/fleet.js', import.meta.url))
 const FULL = '/dev/full'
 
 test.skipIf(!existsSync(FULL))('output that a full disk does not take is a failure', () => {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/api/service/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/program/service.js', import.meta.url))
 /** The service asks its output whether it is a terminal, and tests have none. */
 const ON_A_TERMINAL = 'data:text/javascript,process.stdout.isTTY = true'
 const DEVICES = 25

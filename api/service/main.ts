@@ -22,6 +22,7 @@ import { openKeyRing } from '../auth/key-ring.ts'
 import { type OtaKeys, openOtaKeys } from '../auth/ota-keys.ts'
 import type { MqttProvisioning } from '../auth/provisioning-mqtt.ts'
 import { openTokens, type Tokens } from '../auth/tokens.ts'
+import { ROOT } from '../root.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { type BannerFacts, bannerText, readyLine } from './banner.ts'
 import { readDeviceTypes } from './device-types-file.ts'
@@ -149,15 +150,12 @@ function openBase(settings: Settings): Base {
 
 function readBuild(): Base['build'] {
   const read = (url: URL): string => readFileSync(url, 'utf8')
-  // The built file lies one folder deeper, in dist/.
-  const root = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)
-  // The package.json of this project.
-  const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
-  const commit = new URL('dist/commit', root)
+  const { version } = JSON.parse(read(new URL('package.json', ROOT))) as { version: string }
+  const commit = new URL('dist/commit', ROOT)
   return {
     version,
     commit: existsSync(commit) ? read(commit).trim() : 'unknown',
-    pagesPath: fileURLToPath(new URL('dist', root)),
+    pagesPath: fileURLToPath(new URL('dist', ROOT)),
   }
 }
 

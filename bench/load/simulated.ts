@@ -10,7 +10,7 @@ import { type TrackedProcess, track } from '../targets/children.ts'
 import type { Service } from '../targets/service.ts'
 import type { Rest } from './rest.ts'
 
-const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../program/fleet.js', import.meta.url))
 /** How long registering and connecting may take. */
 const CONNECTED_MS = 900_000
 const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }

@@ -4,7 +4,7 @@ export const METHOD = `## Method
 
 - Everything runs on one machine over loopback. The load generator shares the cores with the service, so a rate is what
   the rest of the machine allows. No process is pinned to a core.
-- The service is the program that \`npm start\` starts (\`node dist/api/service/main.js\`), with a fresh data directory for
+- The service is the program that \`npm start\` starts (\`node dist/program/service.js\`), with a fresh data directory for
   each scenario. Its CPU is that of its whole process tree with the ClickHouse child, from \`/proc/<pid>/stat\`. "main" is
   its event loop, and "busiest thread" is the shard if there is only one. The kernel charges its work on a received packet
   to the process that happens to run, mostly the sender, so part of the broker's cost is in the generator's figure.

@@ -16,7 +16,7 @@ import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { track } from '../targets/children.ts'
 
-const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../program/fleet.js', import.meta.url))
 const RELAY = fileURLToPath(new URL('../targets/relay-main.js', import.meta.url))
 const ID = 'bench-robot'
 const CONNECTED_MS = 60_000

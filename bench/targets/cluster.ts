@@ -15,7 +15,7 @@ import { type BareBroker, startMosquitto } from './brokers.ts'
 import { type ClickHouse, withClickHouse } from './clickhouse.ts'
 import { type Program, startProgram } from './ready-line.ts'
 
-const MAIN = fileURLToPath(new URL('../../api/service/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../program/service.js', import.meta.url))
 const READY_MS = 60_000
 
 export interface NodeOptions {

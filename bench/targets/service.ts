@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { addressOf, type Program, startProgram } from './ready-line.ts'
 
-const MAIN = fileURLToPath(new URL('../../api/service/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../program/service.js', import.meta.url))
 const READY_MS = 60_000
 
 export type Durability = 'power' | 'process'

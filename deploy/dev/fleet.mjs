@@ -4,4 +4,4 @@ import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 
 // A robot that needs only the command line does not install the packages of the service.
-await runBuilt('dist/api/cli/main.js', { needs: 'commander' })
+await runBuilt('dist/program/fleet.js', { needs: 'commander' })

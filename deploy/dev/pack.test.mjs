@@ -72,7 +72,7 @@ test('packing leaves nothing behind that would make a clone look like a release'
 
 test('a release holds the built program, and neither sources nor tests', () => {
   const files = readdirSync(release, { recursive: true }).filter((path) => !path.includes('node_modules'))
-  expect(files).toContain('dist/api/service/main.js')
+  expect(files).toContain('dist/program/service.js')
   expect(files.filter((path) => /\.test\.|\/testing\/|blackbox/.test(path))).toEqual([])
   expect(files.filter((path) => /\.ts$/.test(path) && !path.endsWith('.d.ts'))).toEqual([])
 })

@@ -167,9 +167,16 @@ async function compile(root, say) {
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
   if (code !== 0) throw new Error('the build failed, see above')
   dropOrphans(root)
+  await joinModules(root)
   await buildDashboard(root)
   if (existsSync(join(root, 'api', 'DEVICES.md'))) await buildDocs(root)
   noteCommit(root)
+}
+
+async function joinModules(root) {
+  const script = join(root, 'deploy', 'dev', 'join-modules.mjs')
+  const code = await run(process.execPath, [script], { cwd: root })
+  if (code !== 0) throw new Error('the compiled modules cannot be joined, see above')
 }
 
 /** Must run after the compiler, because the build imports the compiled operations. */

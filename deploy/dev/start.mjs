@@ -2,4 +2,4 @@
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 
-await runBuilt('dist/api/service/main.js')
+await runBuilt('dist/program/service.js')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ROOT } from './prepare.mjs'
@@ -21,14 +21,24 @@ beforeEach(() => {
   }
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   const compilerOptions = { outDir: 'dist', rootDir: '.', module: 'nodenext', types: ['node'] }
-  writeFileSync(join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['api'] }))
-  mkdirSync(join(root, 'api', 'service'), { recursive: true })
-  writeFileSync(join(root, 'api', 'service', 'main.ts'), MAIN)
+  writeFileSync(join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['api', 'engine'] }))
+  source('api/service/main.ts', MAIN)
+  for (const other of [
+    'api/cli/main.ts',
+    'engine/runtime/runner/shard-thread.ts',
+    'engine/adapters/telemetry/chdb/chdb-server.ts',
+  ])
+    source(other, 'export {}\n')
 })
 afterEach(() => {
   npm.kill('SIGTERM')
   rmSync(root, { recursive: true })
 })
+
+function source(path, text) {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+}
 
 let npm
 function npmStart(...args) {
@@ -37,15 +47,17 @@ function npmStart(...args) {
 
 test.each([0, 7])('SIGTERM to npm reaches the service, and npm exits with its exit code %i', async (code) => {
   npmStart('--exit', String(code))
-  const ready = await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')])
+  const ended = once(npm, 'exit')
+  const said = text(npm.stderr)
+  const ready = await Promise.race([once(npm.stdout, 'data'), ended])
   npm.kill('SIGTERM')
-  const [exitCode] = await once(npm, 'exit')
-  expect(exitCode).toBe(code)
+  const [exitCode] = await ended
+  expect(exitCode, await said).toBe(code)
   expect(JSON.parse(String(ready[0]))).toEqual({ args: ['--exit', String(code)] })
 })
 
 test('a source that does not compile ends the start with a line on stderr and nothing on stdout', async () => {
-  writeFileSync(join(root, 'api', 'service', 'main.ts'), 'const x: number = ""\n')
+  source('api/service/main.ts', 'const x: number = ""\n')
   npmStart()
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(npm.stdout),

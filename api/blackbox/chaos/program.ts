@@ -14,7 +14,7 @@ import type { Recorder } from './recording.ts'
 const here = import.meta.url
 /** The service that `npm run build` made. */
 export const SERVICE_MAIN = fileURLToPath(
-  new URL(here.endsWith('.ts') ? '../../../dist/api/service/main.js' : '../../service/main.js', here),
+  new URL(here.endsWith('.ts') ? '../../../dist/program/service.js' : '../../../program/service.js', here),
 )
 /** Sets the clock of a node by `CHAOS_SKEW_MS`. */
 export const SKEWED_CLOCK = new URL(

@@ -13,7 +13,7 @@ import { track } from '../../../bench/targets/children.ts'
 import { type Service, startService } from '../../../bench/targets/service.ts'
 import { CutProxy } from '../../../engine/adapters/testing/proxy.ts'
 
-const CLI = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../../program/fleet.js', import.meta.url))
 const ID = 'proof-robot'
 const CYCLE_MS = 30_000
 const AWAY_MS = 3_000

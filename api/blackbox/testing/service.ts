@@ -11,7 +11,7 @@ import { ClusterServers } from './cluster.ts'
 import { type Rest, restOf } from './service-rest.ts'
 
 /** The service, which was built before the tests run. */
-const MAIN = fileURLToPath(new URL('../../../dist/api/service/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../dist/program/service.js', import.meta.url))
 /** The profile for tests that do not name one. */
 export const PROFILE = process.env['TEST_PROFILE'] === 'cluster' ? 'cluster' : 'embedded'
 /** The account that `Service.admin` registers. */

@@ -8,7 +8,7 @@ import { runCommandLine } from '../command-line.ts'
 import { readEnvironment } from '../environment.ts'
 
 /** The tests rely on a build made before they run. */
-const MAIN = fileURLToPath(new URL('../../../dist/api/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../dist/program/fleet.js', import.meta.url))
 
 export interface CommandResult {
   readonly code: number | null

@@ -35,6 +35,7 @@ const LAYERS = [
   ['api/service/simulation.ts', 'main'],
   ['api/service/', 'service'],
   ['api/cli/', 'cli'],
+  ['api/root.ts', 'root'],
   ['api/bodies/', 'bodies'],
   ['api/openapi/', 'openapi'],
   ['api/rates/', 'rates'],
@@ -69,6 +70,8 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
   sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'edge', 'tools'],
   edge: ['schemas'],
+  /** Where the project is. */
+  root: [],
   /** Refusals, ids and limits that several folders of the API need. */
   api: ENGINE,
   bodies: ENGINE,
@@ -84,9 +87,9 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   ws: [...ENGINE, 'api', 'bodies', 'rates', 'auth'],
   service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'openapi', 'pages', 'routes', 'ddi', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
-  main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
+  main: [...ENGINE, 'edge', 'root', 'api', 'auth', 'service', 'profiles'],
   /** A client of the API, with the simulated devices. */
-  cli: ['schemas', 'edge'],
+  cli: ['schemas', 'edge', 'root'],
   /** The browser's part. From the rest of the project it uses only the schemas, as types and through the client. */
   dashboard: ['schemas', 'tools'],
 }

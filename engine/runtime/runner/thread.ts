@@ -54,8 +54,6 @@ export function piscinaThread(settings: ShardSettings): ShardThread {
 /** Threads run the built files, because Node 20 cannot load TypeScript. */
 function workerFile(): string {
   const here = import.meta.url
-  const built = here.endsWith('.ts')
-    ? '../../../dist/engine/runtime/runner/shard-thread.js'
-    : './shard-thread.js'
+  const built = here.endsWith('.ts') ? '../../../dist/program/shard-thread.js' : './shard-thread.js'
   return fileURLToPath(new URL(built, here))
 }

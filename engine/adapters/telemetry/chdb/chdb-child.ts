@@ -84,6 +84,6 @@ function untilReady(process: ChildProcess, ended: Promise<string>): Promise<numb
 /** Tests run from sources, but the child needs a built file. */
 function serverPath(): string {
   const here = import.meta.url
-  const folder = here.endsWith('.ts') ? '../../../../dist/engine/adapters/telemetry/chdb/' : './'
+  const folder = here.endsWith('.ts') ? '../../../../dist/program/' : './'
   return fileURLToPath(new URL(`${folder}chdb-server.js`, here))
 }

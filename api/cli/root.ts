@@ -1,2 +1,0 @@
-/** The root of the repository or installation. A built file lies one folder deeper, in dist/. */
-export const ROOT = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)
