@@ -79,7 +79,9 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-const MAY_OVERFLOW = /[eE]\+?\d{3}|\d{309}/
+/** Numbers that may be beyond all numbers: with an exponent of three digits, or with so many digits that one of two is
+ *  enough. Digits are counted only from the first of each number, or many long numbers would take a second. */
+const MAY_OVERFLOW = /[eE]\+?\d{3}|(?<!\d)\d{210}/
 
 /** `1e999` is parsed as Infinity, which would be serialised as `null`. */
 function hasInfinity(text: string, value: unknown): boolean {
