@@ -17,6 +17,7 @@ const levels = (count: number) => `metadata.${'a.'.repeat(count - 1)}a`
 test.each([
   ['of many columns', `name,type,${columns.join()}`, 'text/csv'],
   ['with a column of many levels', `name,type,${levels(4_000)}\n${'x,simulator,x\n'.repeat(10)}`, 'text/csv'],
+  ['of many numbers', `[${'1,'.repeat(500_000)}1]`, 'application/json'],
 ])('a body %s is refused in a moment', async (_, body, type) => {
   // The fastest of a few tries, because CPU time is that of the whole process.
   const cpuMs: number[] = []
@@ -40,3 +41,17 @@ test('a column has as many levels as metadata may have', async () => {
       detail: { errors: [{ code: 'TOO_DEEP', message: `is nested deeper than ${most} levels` }] },
     })
 })
+
+test.each([
+  ['{"metadata":{"a":1e999}}', 'application/x-ndjson'],
+  ['[{"metadata":{"a":[-1e999]}}]', 'application/json'],
+  ['{"metadata":{"__proto__":{}}}', 'application/x-ndjson'],
+  ['{"metadata":{"constructor":{"prototype":1}}}', 'application/x-ndjson'],
+  ['name,type,metadata\nx,simulator,"{""a"":1e999}"', 'text/csv'],
+])(
+  'a number beyond all numbers or a key that reaches for a prototype is in no row: %s',
+  async (text, type) => {
+    const found = await read(text, type)
+    expect(found.kind === 'rows' ? found.rows.map(({ kind }) => kind) : ['refused']).not.toContain('row')
+  },
+)
