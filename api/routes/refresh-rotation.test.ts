@@ -47,6 +47,20 @@ test('twenty concurrent renewals and a repetition within ten seconds get the sam
   expect(warnings).toEqual([])
 })
 
+test('a late answer to a repetition does not put back a token that was replaced meanwhile', async () => {
+  const { login, renew, clock, warnings } = await openLogin()
+  const second = await renew(login.refresh_token)
+  clock.at += 3_000
+  const third = await renew(second.token)
+  clock.at += 3_000
+  // A browser keeps whichever token comes last.
+  const late = await renew(login.refresh_token)
+  expect(late.token).toBe(third.token)
+  clock.at += 3_600_000
+  expect((await renew(late.token)).status).toBe(200)
+  expect(warnings).toEqual([])
+})
+
 test('a token that is reused later ends its login with all access tokens, and no other login', async () => {
   const { login, enter, renew, statusWith, clock, warnings } = await openLogin()
   const other = await enter()
