@@ -173,10 +173,11 @@ type GrantStatus = 'alive' | 'void' | 'expired' | 'reused'
 
 function grantStatusOf(grant: RefreshGrant, user: User | undefined, at: Millis): GrantStatus {
   if (user === undefined || user.disabled || grant.createdAt < user.tokensValidFrom) return 'void'
-  if (at >= grant.expiresAt || at >= grant.usedAt + API_LIMITS.refreshIdleMs) return 'expired'
-  // by L2
+  if (at >= grant.expiresAt) return 'expired'
+  // by L2, before idleness: the successor may be in use although this token is not.
   const { replaced } = grant
-  return replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs ? 'reused' : 'alive'
+  if (replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs) return 'reused'
+  return at >= grant.usedAt + API_LIMITS.refreshIdleMs ? 'expired' : 'alive'
 }
 
 function refusalOf(status: Exclude<GrantStatus, 'alive'>): Refusal {

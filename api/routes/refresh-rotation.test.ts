@@ -82,6 +82,18 @@ test('a token that is reused later ends its login with all access tokens, and no
   expect(JSON.stringify(warnings)).not.toContain('rt_')
 })
 
+test('a token that is reused after seven idle days ends the login of whoever renewed it', async () => {
+  const { login, renew, statusWith, clock, warnings } = await openLogin()
+  let stolen = await renew(login.refresh_token)
+  for (let day = 0; day < 8; day++) {
+    clock.at += DAY_MS
+    stolen = await renew(stolen.token)
+  }
+  expect((await renew(login.refresh_token)).status).toBe(401)
+  expect([(await renew(stolen.token)).status, await statusWith(stolen.access)]).toEqual([401, 401])
+  expect(warnings).toHaveLength(1)
+})
+
 test('a successor expires with its login, thirty days after it began or after seven idle days', async () => {
   const { login, renew, clock } = await openLogin()
   let token = login.refresh_token
