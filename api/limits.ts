@@ -114,6 +114,10 @@ export const API_LIMITS = {
   /** Sub-devices of one gateway: each learns of the gateway's connections, and the gateway learns of each one's shadow. */
   subDevicesMax: 1_000,
 
+  /** More than any patch of desired state needs: one that removes all keys of the largest state has half as many bytes again
+   *  as that state. */
+  desiredPatchBytesMax: 2 * LIMITS.shadowSideBytesMax,
+
   // --- the whole fleet
   /** Shortest interval between two computations of the same index. */
   fleetIndexAgeMs: 1_000,
