@@ -129,6 +129,9 @@ export const API_LIMITS = {
   fleetLookBackMs: 3_000,
   fleetStatsEveryMs: 1_000,
   fleetSubscriptionsPerSocketMax: 16,
+  /** Filters of one user on the channel `fleet` that name no devices. Each is applied to all devices every second, once for
+   *  all subscriptions that have it. */
+  fleetFiltersPerUserMax: 64,
   /** Metrics whose values the channel `fleet` sends to all subscriptions of this node. */
   fleetMetricsMax: 32,
   /** Columns that changed within this time are sent with every change of their row, so that deltas arriving in a different
