@@ -114,6 +114,10 @@ export const API_LIMITS = {
   /** Sub-devices of one gateway: each learns of the gateway's connections, and the gateway learns of each one's shadow. */
   subDevicesMax: 1_000,
 
+  /** More than any patch of desired state needs: one that removes all keys of the largest state has half as many bytes again
+   *  as that state. */
+  desiredPatchBytesMax: 2 * LIMITS.shadowSideBytesMax,
+
   // --- the whole fleet
   /** Shortest interval between two computations of the same index. */
   fleetIndexAgeMs: 1_000,
@@ -125,6 +129,9 @@ export const API_LIMITS = {
   fleetLookBackMs: 3_000,
   fleetStatsEveryMs: 1_000,
   fleetSubscriptionsPerSocketMax: 16,
+  /** Filters of one user on the channel `fleet` that name no devices. Each is applied to all devices every second, once for
+   *  all subscriptions that have it. */
+  fleetFiltersPerUserMax: 64,
   /** Metrics whose values the channel `fleet` sends to all subscriptions of this node. */
   fleetMetricsMax: 32,
   /** Columns that changed within this time are sent with every change of their row, so that deltas arriving in a different

@@ -7,14 +7,13 @@ import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { createApiKeys } from './api-keys.ts'
 
-test('while the store does not answer, uses of a key do not pile up, and one is noted afterwards', async () => {
+async function openKey() {
   const clock = new StandingTime(1_760_000_000_000)
   const directory = new Directory()
-  let writes = 0
-  let answers = Promise.resolve()
+  const store = { writes: 0, answers: Promise.resolve() }
   const users = new CachedUsers(directory, async (changes) => {
-    writes++
-    await answers
+    store.writes++
+    await store.answers
     directory.apply(changes)
     return 'written'
   })
@@ -22,16 +21,33 @@ test('while the store does not answer, uses of a key do not pile up, and one is 
   const about = { name: 'CI', role: 'viewer', groups: [], expiresAt: undefined } as const
   const created = await keys.create(about, UserId('usr_ada'))
   if (created.kind === 'refused') return expect.fail(created.code)
-  writes = 0
+  store.writes = 0
+  /** The number of writes, and the time of the last use that was noted. */
+  const noted = async () => {
+    // Steps take turns, so this one comes after all others.
+    await users.removeKey(UserId('key_none'))
+    return [store.writes, users.getKey(created.key.id)?.lastUsedAt]
+  }
+  return { clock, store, noted, use: () => keys.find(created.token) }
+}
+
+test('while the store does not answer, uses of a key do not pile up, and one is noted afterwards', async () => {
+  const { clock, store, noted, use } = await openKey()
   let answer = () => {}
-  answers = new Promise((resolve) => (answer = resolve))
-  for (let i = 0; i < 100; i++) expect(keys.find(created.token)).toBeDefined()
+  store.answers = new Promise((resolve) => (answer = resolve))
+  for (let i = 0; i < 100; i++) expect(use()).toBeDefined()
   answer()
-  // Steps take turns, so this one comes after all others.
-  await users.removeKey(UserId('key_none'))
-  expect([writes, users.getKey(created.key.id)?.lastUsedAt]).toEqual([1, clock.now()])
+  expect(await noted()).toEqual([1, clock.now()])
   clock.at += API_LIMITS.apiKeyTouchMs
-  keys.find(created.token)
-  await users.removeKey(UserId('key_none'))
-  expect([writes, users.getKey(created.key.id)?.lastUsedAt]).toEqual([2, clock.now()])
+  use()
+  expect(await noted()).toEqual([2, clock.now()])
+})
+
+test('after the clock was set back, the last use of a key does not stay in the future', async () => {
+  const { clock, noted, use } = await openKey()
+  use()
+  await noted()
+  clock.at -= 86_400_000
+  for (let i = 0; i < 10; i++) use()
+  expect(await noted()).toEqual([2, clock.now()])
 })

@@ -41,7 +41,9 @@ export function createApiKeys({
   /** Not awaited. If the store fails, the key still works, and its next use tries to write again. */
   function noteUse({ id, lastUsedAt }: ApiKey): void {
     const now = clock.now()
-    if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs || noting.has(id)) return
+    const agoMs = now - (lastUsedAt ?? 0)
+    // A use in the future was noted before the clock was set back.
+    if ((agoMs >= 0 && agoMs < API_LIMITS.apiKeyTouchMs) || noting.has(id)) return
     noting.add(id)
     users
       .editKey(id, (key) => ({ ...key, lastUsedAt: now }))

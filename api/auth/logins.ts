@@ -2,7 +2,8 @@
 //
 // - A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment also
 //   covers everything issued for the token, however long signing takes.
-// L2. With rotation, a token has one successor. Repeating a renewal within the leeway gives the same successor. A later
+// L2. With rotation, a token has one successor. Repeating a renewal within the leeway gives the same successor, or its own
+//     if it was replaced meanwhile: of several pages of a browser, the last answer decides which token it keeps. A later
 //     repetition means that two parties hold the token, and ends the login. Tokens of browsers always rotate.
 // L3. A browser's token is accepted only in a cookie, and a program's token only in a body.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
@@ -119,7 +120,7 @@ export function createLogins(options: LoginsOptions): Logins {
       if (grant === undefined) return refusalOf('void')
       if (checked.status === 'reused') await endStolen(grant)
       return checked.status === 'alive'
-        ? await toLogin(grant, tokenOf(grant, refreshToken), checked.at)
+        ? await toLogin(grant, newestOf(users, grant, refreshToken), checked.at)
         : refusalOf(checked.status)
     },
 
@@ -172,10 +173,11 @@ type GrantStatus = 'alive' | 'void' | 'expired' | 'reused'
 
 function grantStatusOf(grant: RefreshGrant, user: User | undefined, at: Millis): GrantStatus {
   if (user === undefined || user.disabled || grant.createdAt < user.tokensValidFrom) return 'void'
-  if (at >= grant.expiresAt || at >= grant.usedAt + API_LIMITS.refreshIdleMs) return 'expired'
-  // by L2
+  if (at >= grant.expiresAt) return 'expired'
+  // by L2, before idleness: the successor may be in use although this token is not.
   const { replaced } = grant
-  return replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs ? 'reused' : 'alive'
+  if (replaced !== undefined && at > replaced.at + API_LIMITS.refreshLeewayMs) return 'reused'
+  return at >= grant.usedAt + API_LIMITS.refreshIdleMs ? 'expired' : 'alive'
 }
 
 function refusalOf(status: Exclude<GrantStatus, 'alive'>): Refusal {
@@ -184,9 +186,12 @@ function refusalOf(status: Exclude<GrantStatus, 'alive'>): Refusal {
     : refused('UNAUTHENTICATED', { message: 'the refresh token is not valid; log in again' })
 }
 
-/** Returns the refresh token that follows `refreshToken`. */
-function tokenOf({ replaced }: RefreshGrant, refreshToken: string): string {
-  return replaced === undefined ? refreshToken : successorOf(refreshToken, replaced.seed)
+/** Returns the newest refresh token that follows `refreshToken` (L2). */
+function newestOf(users: Pick<Users, 'getGrant'>, { replaced }: RefreshGrant, refreshToken: string): string {
+  if (replaced === undefined) return refreshToken
+  const next = successorOf(refreshToken, replaced.seed)
+  const grant = users.getGrant(hashOf(next))
+  return grant === undefined ? next : newestOf(users, grant, next)
 }
 
 /** Derived from the token, which is not stored, and from the seed, which is not disclosed. */

@@ -1,5 +1,6 @@
 // Converts devices to rows of CSV and back, so that an export can be registered again.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { DEVICE_COLUMNS, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import { toIso } from '../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
@@ -9,15 +10,21 @@ import { csvLine, unescapeFormula } from './csv.ts'
 
 const METADATA = 'metadata.'
 const KNOWN_COLUMNS: ReadonlySet<string> = new Set([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
+/** Deeper objects would be refused in each row, and building them takes time that is quadratic in the depth. */
+const LEVELS_MAX = BODY_LIMITS.metadataDepthMax
 const UNSAFE: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Returns undefined if a header with these columns is valid. */
 export function refuseColumns(columns: readonly string[]): Refusal | undefined {
   const unknown = columns.filter((column) => !isKnown(column))
-  const duplicates = columns.filter((column, i) => columns.indexOf(column) !== i)
+  const deep = columns.filter((column) => levelsOf(column) > LEVELS_MAX)
+  // Removes each column when it is seen for the first time.
+  const unseen = new Set(columns)
+  const duplicates = columns.filter((column) => !unseen.delete(column))
   const missing = ['name', 'type'].filter((column) => !columns.includes(column))
   const errors = [
     ...unknown.map((column) => toError(column, 'UNKNOWN_COLUMN', 'is not known')),
+    ...deep.map((column) => toError(column, 'TOO_DEEP', `is nested deeper than ${LEVELS_MAX} levels`)),
     ...duplicates.map((column) => toError(column, 'DUPLICATE', 'is given twice')),
     ...missing.map((column) => toError(column, 'REQUIRED', 'is required')),
   ].slice(0, 20)
@@ -41,6 +48,8 @@ function isKnown(column: string): boolean {
     .split('.')
     .every((name) => name !== '' && !UNSAFE.has(name))
 }
+
+const levelsOf = (column: string) => (column.startsWith(METADATA) ? column.split('.').length - 1 : 0)
 
 /** Converts a row to a body of POST /devices. Empty fields are left out. */
 export function toBody(

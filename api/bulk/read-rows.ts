@@ -124,7 +124,8 @@ function jsonArray(rows: Row[]): RowReader {
     end() {
       const found = parseJsonText(whole)
       if (!Array.isArray(found)) return refused('BAD_REQUEST', { message: 'the body is not a JSON array' })
-      for (const body of found) rows.push(toRow(body, rows.length + 1))
+      // One more than there may be, by which the reader of the body sees that there are too many.
+      for (const body of found.slice(0, LIMITS.bulkRowsMax + 1)) rows.push(toRow(body, rows.length + 1))
       return undefined
     },
   }

@@ -1,12 +1,13 @@
 // Limits open connections: in total, so that file descriptors remain for the log and the store, and per address.
-import { BlockList, isIPv6, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { networkOf } from '../../engine/domain/network-of.ts'
 import { API_LIMITS } from '../limits.ts'
 import { openFilesMax } from '../open-files.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 /** Trusted proxies are not limited, because they hold the connections of many clients. */
 export function boundConnections(server: Server, trustedProxies: readonly string[]): void {
-  const trusted = toBlockList(trustedProxies)
+  const trusted = new TrustedProxies(trustedProxies)
   server.maxConnections = Math.min(API_LIMITS.connectionsMax, Math.floor(openFilesMax() / 4))
   const openByNetwork = new Map<string, number>()
   const counted = new WeakSet<Socket>()
@@ -18,7 +19,7 @@ export function boundConnections(server: Server, trustedProxies: readonly string
     const { remoteAddress = '' } = socket
     const network = networkOf(remoteAddress)
     const count = (openByNetwork.get(network) ?? 0) + 1
-    if (count > API_LIMITS.connectionsPerAddressMax && !isListed(trusted, remoteAddress)) {
+    if (count > API_LIMITS.connectionsPerAddressMax && !trusted.has(remoteAddress)) {
       socket.destroy()
       return
     }
@@ -30,18 +31,3 @@ export function boundConnections(server: Server, trustedProxies: readonly string
     })
   })
 }
-
-/** Converts addresses and networks such as `10.0.0.0/8`, which were checked when the settings were read. */
-function toBlockList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
-}
-
-const isListed = (list: BlockList, address: string) =>
-  address !== '' && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')

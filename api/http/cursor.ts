@@ -2,6 +2,7 @@
 import { HISTORY_KINDS } from '../../engine/domain/history/row.ts'
 import type { HistoryPlace } from '../../engine/ports/history.ts'
 import { Micros } from '../../schemas/ids.ts'
+import { pathOf, queryOf } from './problems.ts'
 
 export function toCursor({ at, version, kind }: HistoryPlace): string {
   const place = kind === undefined ? [at, version] : [at, version, kind]
@@ -10,10 +11,9 @@ export function toCursor({ at, version, kind }: HistoryPlace): string {
 
 /** [RFC 8288] The link to the next page. It is relative, like the links of numbered pages. */
 export function nextLink(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split('?', 2)
-  const query = new URLSearchParams(search)
+  const query = new URLSearchParams(queryOf(url))
   query.set('cursor', cursor)
-  return `<${path}?${query}>; rel="next"`
+  return `<${pathOf(url)}?${query}>; rel="next"`
 }
 
 /** Undefined for text that is not such a cursor. */

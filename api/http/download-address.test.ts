@@ -36,6 +36,16 @@ test('a ticket is valid only for its exact address, and using it at another one 
   expect((await request(`GET ${url}`)).status).toBe(200)
 })
 
+test.each(["?q=O'Brien", '?q="7"', '?q=<7>', '?q=7#files'])(
+  'a browser may follow the address for %s, in which it encodes some characters',
+  async (rest) => {
+    const { issue, request } = await openTicket()
+    const { url } = await issue(`/api/v1/devices/export${rest}`)
+    const { pathname, search } = new URL(url, 'https://fleet.example.com')
+    expect((await request(`GET ${pathname}${search}`)).status).toBe(200)
+  },
+)
+
 test('a ticket expires, and ends when its user loses the right', async () => {
   const { issue, request, clock, engine, user } = await openTicket()
   const [late, { url }] = [await issue(), await issue()]

@@ -13,6 +13,12 @@ const TICKET = 'ticket='
 export const isFileAddress = (address: string): boolean =>
   FILE_OPERATIONS.some((operation) => isPathOf(operation, pathOf(address)))
 
+/** The address as a browser requests it. Browsers encode some characters, and do not send what follows `#`. */
+export function asRequested(address: string): string {
+  const { pathname, search } = new URL(address, 'http://localhost')
+  return `${pathname}${search}`
+}
+
 export const withTicket = (address: string, ticket: string): string =>
   `${address}${address.includes('?') ? '&' : '?'}${TICKET}${ticket}`
 

@@ -68,18 +68,26 @@ export function acceptStream(scope: FastifyInstance, types: readonly string[]): 
 export function parseJsonText(text: string): unknown {
   if (isDeeperThan(Buffer.from(text), LIMITS.bodyDepthMax)) return undefined
   try {
-    return JSON.parse(text, (key, value: unknown) => {
-      if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
-        throw new UnreadableBody('a key is not allowed')
-      return value
-    })
+    const value: unknown = JSON.parse(text)
+    return hasInfinity(text, value) || containsUnsafeKey(value) ? undefined : value
   } catch {
     // The text may be anything. The caller reports what was expected.
     return undefined
   }
 }
 
-const MAY_OVERFLOW = /[eE]\+?\d{3}|\d{309}/
+/** Recursion is safe, because the depth has been checked. */
+function containsUnsafeKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Object.hasOwn(value, '__proto__')) return true
+  const reachesPrototype =
+    Object.hasOwn(value, 'constructor') && Object.hasOwn(Object(value.constructor), 'prototype')
+  return reachesPrototype || Object.values(value).some(containsUnsafeKey)
+}
+
+/** Numbers that may be beyond all numbers: with an exponent of three digits, or with so many digits that one of two is
+ *  enough. Digits are counted only from the first of each number, or many long numbers would take a second. */
+const MAY_OVERFLOW = /[eE]\+?\d{3}|(?<!\d)\d{210}/
 
 /** `1e999` is parsed as Infinity, which would be serialised as `null`. */
 function hasInfinity(text: string, value: unknown): boolean {

@@ -3,7 +3,12 @@ import { createKnownHosts } from './known-hosts.ts'
 
 const hosts = createKnownHosts({
   host: '0.0.0.0',
-  publicUrls: ['https://fleet.example.com:8443/x', 'http://images.example.com'],
+  publicUrls: [
+    'https://fleet.example.com:8443/x',
+    'http://images.example.com',
+    'http://[2001:DB8:0::5]:8000',
+    'http://198.51.100.9',
+  ],
   addresses: () => ['10.0.0.7', 'fe80::1'],
 })
 
@@ -17,6 +22,8 @@ test.each([
   'Fleet.Example.com:8443',
   '10.0.0.7:8000',
   '[fe80::1]:8000',
+  '[2001:db8::5]:8000',
+  '198.51.100.9',
   undefined,
 ])('%s is a name of this service', (header) => {
   expect(hosts.has(header)).toBe(true)

@@ -22,7 +22,7 @@ export function createKnownHosts({
   publicUrls,
   addresses = ownAddresses,
 }: KnownHostsOptions): KnownHosts {
-  const names = new Set([host.toLowerCase(), ...publicUrls.map((url) => new URL(url).hostname)])
+  const names = new Set([host.toLowerCase(), ...publicUrls.map((url) => hostOf(new URL(url).host))])
   // Most requests have the same header as the one before.
   let latest: string | undefined
   return {

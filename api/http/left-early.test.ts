@@ -16,6 +16,7 @@ const tunnels = new Tunnels({
   tunnelsMax: 0,
   lingerMs: 1_000,
   isKnownHost: () => true,
+  clientOf: () => '',
   schedule: realSchedule,
   onRefused: () => undefined,
 })

@@ -9,8 +9,11 @@ function partOf(name: string, value: string, filename = ''): string {
   return `--b\r\ncontent-disposition: form-data; name="${name}"${filename}\r\n\r\n${value}\r\n`
 }
 
-function read(body: string, take: FormOptions<string>['consume']) {
-  return readForm(Readable.from([Buffer.from(body)]), {
+const FILE_BYTES = 1024 * 1024
+
+function read(body: string | Iterable<Buffer>, take: FormOptions<string>['consume']) {
+  return readForm(Readable.from(typeof body === 'string' ? [Buffer.from(body)] : body), {
+    fileBytesMax: FILE_BYTES,
     contentType: 'multipart/form-data; boundary=b',
     silenceMs: 30_000,
     fileFields: ['file'],
@@ -39,4 +42,22 @@ test.each([
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   open()
   expect(await form).toMatchObject({ kind: 'refused', code })
+})
+
+function* longBody(start: string) {
+  yield Buffer.from(start)
+  for (let pieces = 0; pieces < 10_000; pieces++) yield Buffer.alloc(1024, 'x')
+}
+
+test.each([
+  ['a second file', partOf('file', 'image', '; filename="f"') + partOf('file', 'x', '; filename="g"')],
+  ['a field', partOf('version', 'x')],
+  ['a part without a name', '--b\r\n\r\n'],
+  ['a text before the first part', 'x'],
+])('%s that does not end is refused once the body is longer than it may be', async (_, start) => {
+  const form = await read(longBody(start.replace(/\r\n$/, '')), async (content) => {
+    for await (const piece of content) void piece
+    return 'read'
+  })
+  expect(form).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', detail: { limit: FILE_BYTES } })
 })

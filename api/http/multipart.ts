@@ -28,6 +28,8 @@ export interface FormOptions<Result> {
   readonly contentType: string
   /** A sender that sends nothing for this long is disconnected. */
   readonly silenceMs: number
+  /** Bound of the file. All other parts together may have `uploadExtraBytesMax`. */
+  readonly fileBytesMax: number
   /** Field names that may contain the file. */
   readonly fileFields: readonly string[]
   /** Reads the content to its end, or rejects it by throwing. */
@@ -107,13 +109,17 @@ class Form<Result> {
         options.silenceMs,
       )
       const deadline = setTimeout(() => finish(tooSlow()), LIMITS.uploadMsMax)
+      let received = 0
       const onDrain = () => {
         silence.refresh()
         body.resume()
       }
       const onData = (chunk: Uint8Array) => {
         silence.refresh()
-        if (!parser.write(chunk)) body.pause()
+        received += chunk.length
+        if (received > options.fileBytesMax + LIMITS.uploadExtraBytesMax)
+          finish(refused('PAYLOAD_TOO_LARGE', { limit: options.fileBytesMax }))
+        else if (!parser.write(chunk)) body.pause()
       }
       const onEnd = () => parser.end()
       const onClose = () => {

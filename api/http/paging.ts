@@ -1,6 +1,7 @@
 // The envelope and headers of a page of a list.
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type Answer, answer } from './answer.ts'
+import { pathOf, queryOf } from './problems.ts'
 
 interface PageQuery {
   readonly page?: number | undefined
@@ -35,7 +36,6 @@ const pagesOf = (total: number, { perPage }: Window) => Math.ceil(total / perPag
 
 /** [RFC 8288] Links are relative, so the service need not know its public name. */
 function links(url: string, { page, perPage }: Window, pages: number): string {
-  const [path = '', search = ''] = url.split('?', 2)
   const last = Math.max(1, pages)
   const wanted: readonly (readonly [string, number])[] = [
     ['first', 1],
@@ -43,12 +43,12 @@ function links(url: string, { page, perPage }: Window, pages: number): string {
     ...(page < last ? ([['next', page + 1]] as const) : []),
     ['last', last],
   ]
-  const query = new URLSearchParams(search)
+  const query = new URLSearchParams(queryOf(url))
   query.set('per_page', String(perPage))
   return wanted
     .map(([rel, number]) => {
       query.set('page', String(number))
-      return `<${path}?${query.toString()}>; rel="${rel}"`
+      return `<${pathOf(url)}?${query.toString()}>; rel="${rel}"`
     })
     .join(', ')
 }

@@ -68,6 +68,9 @@ export function hasClientDisconnected(error: unknown, { raw }: FastifyReply): bo
 /** The path without the query, which may carry a token. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
+/** The query without its question mark. It may contain further ones [RFC 3986 3.4]. */
+export const queryOf = (url: string): string => url.slice(pathOf(url).length + 1)
+
 const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   LOG_UNAVAILABLE: 'log',
   LOG_FULL: 'log',

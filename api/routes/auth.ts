@@ -26,7 +26,7 @@ import type { OpenedLogin } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { deviceNotFound, visibleDeviceId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
-import { isFileAddress, withTicket } from '../http/download-address.ts'
+import { asRequested, isFileAddress, withTicket } from '../http/download-address.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import { plainUrl } from '../http/route-match.ts'
@@ -119,7 +119,7 @@ export function authRoutes({
       return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
     route(issueDownloadTicket, async ({ user, body, header }) => {
-      const path = plainUrl(body.path)
+      const path = plainUrl(asRequested(body.path))
       if (!isFileAddress(path))
         return invalid('/path', { code: 'NOT_ALLOWED', message: 'there is no such file' })
       const ticket = await downloadTickets.issue(user.id, bearerOf(header('authorization')) ?? '', path)

@@ -1,4 +1,5 @@
 // Checks of commands that a schema cannot express, and the status filter of lists.
+import { dataBytesOf, dataTooLarge } from '../../engine/domain/command/data-bound.ts'
 import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
@@ -15,7 +16,11 @@ export function refuseCommand(
   requested: RequestedCommand,
   type: DeviceType | undefined,
 ): Refusal | undefined {
-  const mistakes = checkState(requested.data ?? {}).map((error) => ({ ...error, path: `/data${error.path}` }))
+  const data = requested.data ?? {}
+  const tooLarge = dataTooLarge(dataBytesOf(data))
+  // Checked here, too, because a shard would have to unpack all of it first.
+  if (tooLarge !== undefined) return refused('PAYLOAD_TOO_LARGE', tooLarge)
+  const mistakes = checkState(data).map((error) => ({ ...error, path: `/data${error.path}` }))
   const errors = mistakes.length > 0 ? mistakes : mismatches(requested, type)
   const [first] = errors
   if (first === undefined) return undefined

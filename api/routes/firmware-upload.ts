@@ -58,6 +58,7 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   const body = upload.body instanceof Readable ? upload.body : Readable.from(upload.body)
   const form = await readForm<StoredImage>(body, {
     contentType: upload.header('content-type') ?? '',
+    fileBytesMax: uploadBytesMax,
     silenceMs: services.ota.uploadSilenceMs,
     fileFields: FILE_NAMES,
     consume: (content) => firmware.storeImage(content, uploadBytesMax),

@@ -47,6 +47,20 @@ test('twenty concurrent renewals and a repetition within ten seconds get the sam
   expect(warnings).toEqual([])
 })
 
+test('a late answer to a repetition does not put back a token that was replaced meanwhile', async () => {
+  const { login, renew, clock, warnings } = await openLogin()
+  const second = await renew(login.refresh_token)
+  clock.at += 3_000
+  const third = await renew(second.token)
+  clock.at += 3_000
+  // A browser keeps whichever token comes last.
+  const late = await renew(login.refresh_token)
+  expect(late.token).toBe(third.token)
+  clock.at += 3_600_000
+  expect((await renew(late.token)).status).toBe(200)
+  expect(warnings).toEqual([])
+})
+
 test('a token that is reused later ends its login with all access tokens, and no other login', async () => {
   const { login, enter, renew, statusWith, clock, warnings } = await openLogin()
   const other = await enter()
@@ -66,6 +80,18 @@ test('a token that is reused later ends its login with all access tokens, and no
     },
   ])
   expect(JSON.stringify(warnings)).not.toContain('rt_')
+})
+
+test('a token that is reused after seven idle days ends the login of whoever renewed it', async () => {
+  const { login, renew, statusWith, clock, warnings } = await openLogin()
+  let stolen = await renew(login.refresh_token)
+  for (let day = 0; day < 8; day++) {
+    clock.at += DAY_MS
+    stolen = await renew(stolen.token)
+  }
+  expect((await renew(login.refresh_token)).status).toBe(401)
+  expect([(await renew(stolen.token)).status, await statusWith(stolen.access)]).toEqual([401, 401])
+  expect(warnings).toHaveLength(1)
 })
 
 test('a successor expires with its login, thirty days after it began or after seven idle days', async () => {

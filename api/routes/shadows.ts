@@ -5,6 +5,7 @@ import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { DATABASE_WORK } from '../../schemas/operation.ts'
 import {
   getShadow,
@@ -21,7 +22,8 @@ import { feedAnswer } from '../http/feed-page.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
-import { refused } from '../refusal.ts'
+import { API_LIMITS } from '../limits.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { findPastShadow } from './past-shadow.ts'
 
 export function shadowRoutes(services: Services): readonly Route[] {
@@ -58,6 +60,8 @@ function desiredRoute({ engine }: Services): Route {
   return route(setDesiredState, async ({ params, query, body, user, header, requestId, sign }) => {
     const id = visibleDeviceId(engine, params.device_id, user)
     if (id === undefined) return deviceNotFound()
+    const tooLarge = refusePatch(body)
+    if (tooLarge !== undefined) return tooLarge
     const errors = checkState(body)
     if (errors.length > 0) return refused('VALIDATION_FAILED', { message: firstOf(errors), errors })
     const condition = parseVersionMatch(header('if-match'))
@@ -77,6 +81,17 @@ function desiredRoute({ engine }: Services): Route {
     const shadow = submitted.shadow ?? (await engine.shadow(id))
     return shadow === undefined ? deviceNotFound() : documentAnswer(id, shadow)
   })
+}
+
+/** The state itself is bounded where the patch is merged. A patch that is far larger is refused before all of it is
+ *  checked, and sent to a shard that would have to unpack it. */
+function refusePatch(patch: JsonObject): Refusal | undefined {
+  const limit = API_LIMITS.desiredPatchBytesMax
+  const actual = Buffer.byteLength(JSON.stringify(patch))
+  const message = `a change of the desired state has at most ${limit} bytes, this has ${actual}`
+  return actual <= limit
+    ? undefined
+    : refused('PAYLOAD_TOO_LARGE', { message, side: 'desired', limit, actual })
 }
 
 function revertRoute(services: Services): Route {

@@ -12,6 +12,7 @@ import { createDocs, joinPages } from '../dashboard/docs.ts'
 import { createDashboard } from '../dashboard/serve.ts'
 import { createKnownHosts, type KnownHosts } from '../http/known-hosts.ts'
 import type { Pages } from '../http/pages.ts'
+import { TrustedProxies } from '../http/trusted-proxies.ts'
 import { createIds } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
@@ -150,6 +151,7 @@ async function openWs(
   { engine, ports, settings, logger, customTypes }: ServeOptions,
   { http, metrics, hosts }: SocketParts,
 ): Promise<() => Promise<void>> {
+  const proxies = new TrustedProxies(settings.trustedProxies)
   const sockets = await openSockets({
     engine,
     users: ports.users,
@@ -164,6 +166,7 @@ async function openWs(
       socketPongSecMax: settings.sockets.pingTimeoutSec,
     },
     isKnownHost: (header) => hosts?.has(header) ?? true,
+    clientOf: (request) => proxies.clientOf(request),
     ...heartbeatTimeouts(settings.heartbeatTimeoutMs, customTypes),
     publicUrl: () => (settings.publicUrl ?? http.url).replace(/\/$/, ''),
     schedule: realSchedule,

@@ -24,6 +24,27 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
+test('filters of one user are limited, and one that several subscriptions have counts once', async () => {
+  const few = await openSocketService({ fleetFiltersPerUserMax: 2 })
+  for (const name of ['ada', 'bo']) few.fleet.addUser(name)
+  const subscribe = async (client: RawClient, id: string, filter?: object) => {
+    client.send({ type: 'subscribe', id, channel: 'fleet', filter })
+    return (await client.next('subscribed', (frame) => frame['id'] === id)).type
+  }
+  const [ada, other, bo] = [await few.login('ada'), await few.login('ada'), await few.login('bo')]
+  await subscribe(ada, 's1')
+  await subscribe(ada, 's2', { group: 'a' })
+  other.send({ type: 'subscribe', id: 's3', channel: 'fleet', filter: { tag: 't' } })
+  expect(await other.next('error')).toMatchObject({ id: 's3', problem: { code: 'RATE_LIMIT_EXCEEDED' } })
+  await subscribe(other, 's4', { group: 'a' })
+  await subscribe(other, 's5', { device_ids: ['a1'] })
+  await subscribe(bo, 's6', { tag: 't' })
+  ada.send({ type: 'unsubscribe', id: 's1' })
+  await ada.next('unsubscribed')
+  await subscribe(other, 's7', { tag: 't' })
+  await few.close()
+})
+
 async function listen(about: object = {}, token = 'ada'): Promise<RawClient> {
   const client = await service.login(token)
   client.send({ type: 'subscribe', id: 's1', channel: 'fleet', ...about })

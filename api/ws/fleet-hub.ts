@@ -21,6 +21,7 @@ export interface FleetHubPorts {
     readonly fleetLookBackMs: number
     readonly fleetStatsEveryMs: number
     readonly fleetMetricsMax: number
+    readonly fleetFiltersPerUserMax: number
     readonly fleetOrderMs: number
   }
   /** Called with errors that are not a temporary failure of a part of the service. */
@@ -45,6 +46,15 @@ export class FleetHub {
   /** Whether the metrics of one more subscription are within the limit. */
   hasRoomFor(metrics: readonly string[]): boolean {
     return new Set([...this.#metrics(), ...metrics]).size <= this.#ports.limits.fleetMetricsMax
+  }
+
+  /** Whether the user may have this filter, too. Undefined is a filter that names devices, which costs little. */
+  hasRoomForFilter(userId: string, filterKey: string | undefined): boolean {
+    if (filterKey === undefined) return true
+    const keys = new Set<string | undefined>()
+    for (const known of this.#subscriptions) if (known.userId === userId) keys.add(known.filterKey)
+    keys.delete(undefined)
+    return keys.has(filterKey) || keys.size < this.#ports.limits.fleetFiltersPerUserMax
   }
 
   /** Resolves once every change that an index read from now on may lack is certain to be sent. */

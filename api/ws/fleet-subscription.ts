@@ -52,6 +52,8 @@ export class FleetSubscription {
   readonly throttleMs: number
   readonly metrics: readonly string[]
   readonly deviceIds: readonly DeviceId[] | undefined
+  /** Equal for equal filters. Undefined if the filter names devices. */
+  readonly filterKey: string | undefined
   readonly #filter: SocketFilter
   readonly #rows = new DirtyRows()
   readonly #values = new DirtyRows()
@@ -75,6 +77,7 @@ export class FleetSubscription {
     const named = many ?? (one === undefined ? undefined : [one])
     // The frame's schema accepts only ids.
     this.deviceIds = named && [...new Set(named)].flatMap((id) => parseDeviceId(id) ?? [])
+    this.filterKey = named === undefined ? questionKey(this.#filter) : undefined
   }
 
   /** Starts events: the client has the index as of this version, or will have. */

@@ -1,6 +1,6 @@
 // Assembles the live stream /ws from the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { networkOf } from '../../engine/domain/network-of.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -33,6 +33,8 @@ export interface SocketsOptions
   readonly schedule: Pick<Schedule, 'after'>
   readonly logger?: SocketLogger | undefined
   readonly isKnownHost?: (header: string | undefined) => boolean
+  /** The address of a request's sender. If left out, no proxy is trusted to know it. */
+  readonly clientOf?: (request: IncomingMessage) => string
 }
 
 export interface SocketCounts extends Readonly<Tally> {
@@ -124,6 +126,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     tunnelsMax: limits.socketsMax + TUNNELS_BEYOND_SOCKETS,
     lingerMs: limits.socketLingerMs,
     isKnownHost: options.isKnownHost ?? (() => true),
+    clientOf: options.clientOf ?? (({ socket }) => socket.remoteAddress ?? ''),
     schedule,
     onRefused: () => {
       tally.refused += 1

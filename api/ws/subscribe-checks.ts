@@ -2,23 +2,34 @@
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { Subscribe } from '../../schemas/ws.ts'
 import type { FleetHub } from './fleet-hub.ts'
+import type { FleetSubscription } from './fleet-subscription.ts'
 import { refusal, type SocketRefusal } from './refusal-frame.ts'
 
 interface FleetCapacity {
   /** Number of this socket's subscriptions to the channel. */
   readonly open: number
   readonly fleetHub: FleetHub
-  readonly limits: { readonly fleetSubscriptionsPerSocketMax: number; readonly fleetMetricsMax: number }
+  readonly limits: {
+    readonly fleetSubscriptionsPerSocketMax: number
+    readonly fleetFiltersPerUserMax: number
+    readonly fleetMetricsMax: number
+  }
 }
 
 export function refuseTooManyFleet(
-  { id, values = [] }: Subscribe,
+  { id, metrics, userId, filterKey }: FleetSubscription,
   capacity: FleetCapacity,
 ): SocketRefusal | undefined {
   const { open, fleetHub, limits } = capacity
   if (open >= limits.fleetSubscriptionsPerSocketMax)
     return refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions to the channel fleet; end one', id)
-  return fleetHub.hasRoomFor(values)
+  if (!fleetHub.hasRoomForFilter(userId, filterKey))
+    return refusal(
+      'RATE_LIMIT_EXCEEDED',
+      `a user may have ${limits.fleetFiltersPerUserMax} different filters on the channel fleet; end a subscription`,
+      id,
+    )
+  return fleetHub.hasRoomFor(metrics)
     ? undefined
     : refusal('RATE_LIMIT_EXCEEDED', `at most ${limits.fleetMetricsMax} metrics are shown at a time`, id)
 }

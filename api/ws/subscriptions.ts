@@ -102,9 +102,9 @@ export class Subscriptions {
   async #addFleet(frame: Subscribe, user: Caller): Promise<void> {
     const { fleetHub, limits } = this.#ports
     const open = [...this.#open.values()].filter(({ channel }) => channel === 'fleet').length
-    const refused = refuseTooManyFleet(frame, { open, fleetHub, limits })
-    if (refused !== undefined) return this.#ports.refuse(refused)
     const subscription = new FleetSubscription(frame, this.#owner, user.id)
+    const refused = refuseTooManyFleet(subscription, { open, fleetHub, limits })
+    if (refused !== undefined) return this.#ports.refuse(refused)
     this.#open.set(frame.id, subscription)
     try {
       await fleetHub.add(subscription)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TrustedProxies } from '../http/trusted-proxies.ts'
 import { dial } from './testing/raw-client.ts'
 import { openSocketService, type SocketService } from './testing/socket-service.ts'
 
@@ -129,6 +130,22 @@ describe('an upgrade request', () => {
     expect(late.handshake).toContain('HTTP/1.1 101')
     await late.next('auth_ok')
   })
+})
+
+test('clients behind a trusted proxy do not take the places of each other', async () => {
+  const proxies = new TrustedProxies(['127.0.0.1'])
+  const behind = await openSocketService(
+    { loginsWaitingPerAddressMax: 1 },
+    { clientOf: (request) => proxies.clientOf(request) },
+  )
+  behind.fleet.addUser('ada')
+  const dialFrom = (address: string) => behind.dial({ headers: { 'x-forwarded-for': address } })
+  const ada = await dialFrom('198.51.100.1')
+  const crowd = [await dialFrom('203.0.113.9'), await dialFrom('203.0.113.9')]
+  await crowd[0]?.until(() => crowd[0]?.closed !== undefined)
+  ada.send({ type: 'auth', token: 'ada' })
+  await ada.next('auth_ok')
+  await behind.close()
 })
 
 describe('a broken client', () => {

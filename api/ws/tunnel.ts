@@ -24,6 +24,8 @@ export interface TunnelsOptions {
   readonly tunnelsMax: number
   readonly lingerMs: number
   readonly isKnownHost: (header: string | undefined) => boolean
+  /** The address of a request's sender. */
+  readonly clientOf: (request: IncomingMessage) => string
   readonly schedule: Pick<Schedule, 'after'>
   readonly onRefused: () => void
 }
@@ -92,7 +94,7 @@ export class Tunnels {
     }
     this.#next += 1
     const id = String(this.#next)
-    const { port, secret } = this.#options
+    const { port, secret, clientOf } = this.#options
     const inner = connect({ host: '127.0.0.1', port, noDelay: true })
     const tunnel = new Tunnel(socket, inner, this.#options, () => this.#closed(id))
     this.#open.set(id, tunnel)
@@ -102,7 +104,7 @@ export class Tunnels {
       inner.write(head)
       socket.resume()
     })
-    const own = { [SECRET_HEADER]: secret, [TUNNEL_HEADER]: id, [CLIENT_HEADER]: socket.remoteAddress ?? '' }
+    const own = { [SECRET_HEADER]: secret, [TUNNEL_HEADER]: id, [CLIENT_HEADER]: clientOf(request) }
     inner.write(headOf(request, own), 'latin1')
     socket.pause()
   }

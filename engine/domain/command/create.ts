@@ -1,11 +1,11 @@
 // Creating a command: its limits, its deadline, and recognising a repeated request.
-import { Buffer } from 'node:buffer'
 import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Refusal } from '../../../schemas/refusals.ts'
 import type { CommandPriority } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { isEqual } from '../shadow/json-object.ts'
+import { dataBytesOf, dataTooLarge } from './data-bound.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'
 
@@ -55,15 +55,8 @@ export function createCommand(
       errors: [{ path: '/command', code: 'NOT_ALLOWED', message: 'begins with $' }],
     })
   const command = toCommand(request, creation)
-  if (command.dataBytes > LIMITS.commandDataBytesMax) {
-    const limit = LIMITS.commandDataBytesMax
-    const actual = command.dataBytes
-    return refuse('PAYLOAD_TOO_LARGE', {
-      message: `data is ${actual} bytes, at most ${limit}`,
-      limit,
-      actual,
-    })
-  }
+  const tooLarge = dataTooLarge(command.dataBytes)
+  if (tooLarge !== undefined) return refuse('PAYLOAD_TOO_LARGE', tooLarge)
   const open = commands.filter(({ status }) => isOpen(status))
   const bytes = open.reduce((sum, { dataBytes }) => sum + dataBytes, command.dataBytes)
   if (open.length >= LIMITS.commandsOpenMax || bytes > LIMITS.commandsOpenBytesMax)
@@ -83,7 +76,7 @@ function toCommand(request: CommandRequest, { id, by, now }: Creation): Command 
     id,
     name,
     data,
-    dataBytes: Buffer.byteLength(JSON.stringify(data)),
+    dataBytes: dataBytesOf(data),
     status: 'pending',
     priority,
     timeoutSec,

@@ -15,6 +15,8 @@ test.each([
   ['\uD800x', 'x'],
   ['größe.bin', 'größe.bin'],
   ['x'.repeat(300), 'x'.repeat(255)],
+  ['🤖'.repeat(200), '🤖'.repeat(127)],
+  [`x${'🤖'.repeat(200)}`, `x${'🤖'.repeat(127)}`],
 ])('%j becomes %j', (given, name) => {
   expect(toFilename(given)).toBe(name)
 })

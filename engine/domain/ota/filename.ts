@@ -6,6 +6,7 @@ const CHARS_MAX = 255
 export function toFilename(given: string | undefined): string {
   const base = (given ?? '').split(/[/\\]/).at(-1) ?? ''
   const plain = base.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()
-  const short = Array.from(plain).slice(0, CHARS_MAX).join('').slice(0, CHARS_MAX)
+  // The end may be half a character, which no link and no header can contain.
+  const short = plain.slice(0, CHARS_MAX).replace(/[\uD800-\uDBFF]$/, '')
   return /^\.*$/.test(short) ? DEFAULT_FILENAME : short
 }
