@@ -71,6 +71,7 @@ export class AlertJudging {
     this.#capacity.settled()
   }
 
+  /** Called when no rules are judged for the actor any more. */
   forget(actor: Actor): void {
     this.#capacity.stopWaiting(actor)
   }

@@ -204,6 +204,23 @@ describe('a rule that fits a device', () => {
     expect(counts()).toBe(0)
   })
 
+  test('does not wait for room on a device that it no longer fits', () => {
+    const ids = Array.from({ length: ROOM + 2 }, (_, i) => `d${i}`)
+    const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
+    const bench = new ShardBench(devices, { dueDevicesPerTaskMax: ROOM + 3 })
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    bench.work({ sweep: at(1) })
+    bench.apply(ids.map((id) => telemetry(id, 2, '{"t":11}')))
+    const counts = () => bench.ask({ kind: 'alert_counts', within: undefined }).overflowing
+    expect(counts()).toBe(2)
+    bench.apply([request(ids.at(-1) ?? '', 3, { kind: 'decommission' })])
+    expect(counts()).toBe(1)
+    const narrower = { ...ruleOf({ target: { type: 'device', value: 'd0' } }), revision: 2 }
+    bench.work({ alertSettings: { ...settingsOf(narrower), revision: 2 } })
+    bench.work({ sweep: at(1_000) })
+    expect(counts()).toBe(0)
+  })
+
   test('that is deleted resolves its alert', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf()) })

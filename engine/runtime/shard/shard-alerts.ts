@@ -129,6 +129,7 @@ export class ShardAlerts {
     if (isOverloaded) this.#overloaded.add(device.id)
     else this.#overloaded.delete(device.id)
     if (fit === actor.watch?.fit) return
+    if (fit === undefined) this.#judging.forget(actor)
     const memory = actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)
     actor.watchMemory = fit === undefined ? memory : undefined
     actor.watch = fit && restoreWatch(fit, memory, (metric) => latestOf(actor, metric))
