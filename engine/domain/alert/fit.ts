@@ -34,6 +34,7 @@ const NOTHING: Int32Array = new Int32Array(0)
 const BINDINGS_MAX = 64
 
 export class Fit {
+  /** They are judged in this order. */
   readonly rules: readonly CompiledRule[]
   readonly ruleIndex: ReadonlyMap<RuleId, number>
   readonly metrics: readonly string[]
@@ -70,7 +71,8 @@ export class Fit {
   #lastShape: Shape | undefined
   #lastBinding: Binding = { numbers: NOTHING, texts: NOTHING }
 
-  constructor(rules: readonly CompiledRule[]) {
+  constructor(fitting: readonly CompiledRule[]) {
+    const rules = inhibitorsFirst(fitting)
     this.rules = rules
     this.flags = new Uint8Array(rules.length)
     this.ruleIndex = new Map(rules.map(({ id }, i) => [id, i]))
@@ -154,6 +156,21 @@ export class Fit {
     if (settings === undefined || settings.no_data === 'keep') return Number.POSITIVE_INFINITY
     return settings.no_data_after_sec * 1_000_000
   }
+}
+
+/** A rule comes after those that inhibit it, so that it is judged by what they say at the same moment. */
+function inhibitorsFirst(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const byId = new Map<string, CompiledRule>(rules.map((rule) => [rule.id, rule]))
+  const seen = new Set<CompiledRule>()
+  const ordered: CompiledRule[] = []
+  const visit = (rule: CompiledRule | undefined) => {
+    if (rule === undefined || seen.has(rule)) return
+    seen.add(rule)
+    for (const id of rule.rule.inhibited_by) visit(byId.get(id))
+    ordered.push(rule)
+  }
+  for (const rule of rules) visit(rule)
+  return ordered
 }
 
 function metricOf(leaf: Leaf): string | undefined {
