@@ -46,6 +46,7 @@ import {
   fleetPendingEvents,
 } from './fleet-alert-bodies.ts'
 import { fleetDocument, fleetDocumentRemoval, fleetKey, readFleetInstances } from './fleet-documents.ts'
+import { FleetSums } from './fleet-sums.ts'
 
 export interface FleetAlertsPorts {
   readonly store: Pick<Store, 'save' | 'documents'>
@@ -64,7 +65,6 @@ export interface FleetAlertsPorts {
 
 /** How long finished alerts stay readable here. The history has them for longer. */
 const KEPT_MS = 86_400_000
-const METRIC_EVERY_SEC = 60
 const QUIET_ROUNDS = 10
 
 export class FleetAlerts {
@@ -72,7 +72,7 @@ export class FleetAlerts {
   readonly #instances = new Map<string, FleetInstance>()
   /** The last values of each leaf, for display. They change without being saved. */
   readonly #sights = new Map<string, readonly LeafResult[]>()
-  readonly #summedAt = new Map<string, number>()
+  readonly #sums = new FleetSums()
   #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
   readonly #decisions = new SerialQueue()
   #isPolling = false
@@ -179,17 +179,10 @@ export class FleetAlerts {
   }
 
   async #counted(now: Millis): Promise<FleetCounts> {
-    const sums: LeafName[] = []
-    for (const { id, leaves } of this.#rules.fleet)
-      leaves.forEach((leaf, place) => {
-        if (leaf.kind !== 'fleet_metric') return
-        const key = `${place} ${id}`
-        const everySec = leaf.every_sec ?? METRIC_EVERY_SEC
-        if (now < (this.#summedAt.get(key) ?? 0) + everySec * 1_000) return
-        this.#summedAt.set(key, now)
-        sums.push({ ruleId: id, place })
-      })
-    return this.#ports.counts(sums)
+    const { fleet } = this.#rules
+    const counts = await this.#ports.counts(this.#sums.takeDue(fleet, now))
+    if (counts.isCaughtUp) this.#sums.answered(fleet, counts, now)
+    return counts
   }
 
   #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly InstanceChange[] {
@@ -205,7 +198,11 @@ export class FleetAlerts {
       const before = this.#instances.get(fleetKey(rule.id, group))
       const isNew = before === undefined
       if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
-      const sights = fleetLeafResults(rule, found, { group, before: before?.truths ?? [] })
+      const isChanged = !isNew && before.key !== rule.key
+      // What the rule said before the change is not known of its leaves now.
+      if (isChanged && found.leaves.some(({ kind }) => kind === 'none')) return []
+      const truths = isNew || isChanged ? [] : before.truths
+      const sights = fleetLeafResults(rule, found, { group, before: truths })
       // An instance whose leaves were never true is not kept.
       if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
       return this.#judgeOne(rule, group, sights)
