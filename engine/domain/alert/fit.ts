@@ -3,7 +3,7 @@ import type { Leaf } from '../../../schemas/alert-condition.ts'
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import type { Shape } from '../telemetry/shape.ts'
-import type { CompiledRule } from './compile.ts'
+import { type CompiledRule, inhibitorsFirst } from './compile.ts'
 import { isEventLeaf } from './leaves.ts'
 
 /** A leaf of one of the rules. */
@@ -156,21 +156,6 @@ export class Fit {
     if (settings === undefined || settings.no_data === 'keep') return Number.POSITIVE_INFINITY
     return settings.no_data_after_sec * 1_000_000
   }
-}
-
-/** A rule comes after those that inhibit it, so that it is judged by what they say at the same moment. */
-function inhibitorsFirst(rules: readonly CompiledRule[]): readonly CompiledRule[] {
-  const byId = new Map<string, CompiledRule>(rules.map((rule) => [rule.id, rule]))
-  const seen = new Set<CompiledRule>()
-  const ordered: CompiledRule[] = []
-  const visit = (rule: CompiledRule | undefined) => {
-    if (rule === undefined || seen.has(rule)) return
-    seen.add(rule)
-    for (const id of rule.rule.inhibited_by) visit(byId.get(id))
-    ordered.push(rule)
-  }
-  for (const rule of rules) visit(rule)
-  return ordered
 }
 
 function metricOf(leaf: Leaf): string | undefined {

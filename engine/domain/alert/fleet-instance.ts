@@ -64,12 +64,13 @@ export function newFleetInstance(
   }
 }
 
-/** True if no condition holds, no alert is open, and what is remembered would not be missed. */
-export function isIdle({ since, alerts, seen }: FleetInstance, keptSince: Millis): boolean {
+/** True if no condition or part of one holds, no alert is open, and what is remembered would not be missed. */
+export function isIdle({ truths, since, alerts, seen }: FleetInstance, keptSince: Millis): boolean {
   const isOld = ({ resolvedAt }: Alerts['resolved'][number]) => (resolvedAt ?? 0) < keptSince
   const isForgotten = ({ endedAt, snoozedUntil }: Alerts['memos'][number]) =>
     endedAt < keptSince * 1_000 && (snoozedUntil ?? 0) < keptSince
   return (
+    truths.every((truth) => truth !== TRUTH.yes) &&
     since.every((at) => at <= 0) &&
     seen.length === 0 &&
     alerts.open.length === 0 &&

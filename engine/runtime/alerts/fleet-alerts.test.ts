@@ -85,6 +85,14 @@ function openAlerts(rules: readonly Rule[]) {
   return { alerts, world, saves, look, settings, open, time, notices }
 }
 
+test('rounds in which nothing changes save nothing', async () => {
+  const { look, saves } = openAlerts([ruleOf({})])
+  await look(3)
+  const before = saves.length
+  await look(30)
+  expect(saves.length - before).toBe(0)
+})
+
 test('a rule about values is judged anew at once when it changes', async () => {
   const { look, world, settings, open } = openAlerts([ruleOf({ condition: HOT })])
   world.sum = 150
@@ -105,4 +113,26 @@ test('a rule about values does not miss its turn because an owner did not answer
   world.asked = () => {}
   await look(2 * 10)
   expect(open()).toHaveLength(1)
+})
+
+test('a rule that another one inhibits is not told of if both fire at the same moment', async () => {
+  const muted = ruleOf({ inhibited_by: ['rul_2'] })
+  const other = ruleOf({ severity: 'critical' }, 'rul_2')
+  const { look, world, notices, open } = openAlerts([muted, other])
+  world.offline = 5
+  await look()
+  expect(open()).toHaveLength(2)
+  expect(notices()).toEqual(['fired rul_2'])
+})
+
+test('an alert that fires when its rule was quiet for a day is told of once', async () => {
+  const { look, world, notices, time } = openAlerts([ruleOf({})])
+  world.offline = 5
+  await look()
+  world.offline = 0
+  await look()
+  time.at += 25 * 3_600_000
+  world.offline = 5
+  await look(3)
+  expect(notices()).toEqual(['fired rul_1', 'resolved rul_1', 'fired rul_1'])
 })

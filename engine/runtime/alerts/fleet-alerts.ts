@@ -153,22 +153,17 @@ export class FleetAlerts {
       this.#rules = new RuleBook(book.settings, this.#rules)
     const now = clock.now()
     const judged: InstanceChange[] = []
-    const counts = this.#isCountDue() ? await this.#counted(now) : undefined
+    const answered = this.#isCountDue() ? await this.#counted(now) : undefined
     // by L2
-    if (counts?.isCaughtUp === true) {
-      for (const rule of this.#rules.fleet)
-        if (!rule.leaves.some(isDeploymentLeaf)) judged.push(...this.#judgeCounted(rule, counts))
-      judged.push(
-        ...this.#judgeOne(
-          FULL,
-          '',
-          fleetLeafResults(FULL, overflowCounts(counts), { group: '', before: [] }),
-        ),
-      )
-    }
+    const counts = answered?.isCaughtUp === true ? answered : undefined
     for (const rule of this.#rules.fleet)
-      if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule)))
-    judged.push(...this.#endOrphans())
+      if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule, judged)))
+      else if (counts !== undefined) judged.push(...this.#judgeCounted(rule, counts, judged))
+    if (counts !== undefined) {
+      const sights = fleetLeafResults(FULL, overflowCounts(counts), { group: '', before: [] })
+      judged.push(...this.#judgeOne(FULL, '', { sights, judged }))
+    }
+    judged.push(...this.#endOrphans(judged))
     await this.#saveChanges(judged)
   }
 
@@ -185,7 +180,11 @@ export class FleetAlerts {
     return counts
   }
 
-  #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly InstanceChange[] {
+  #judgeCounted(
+    rule: CompiledRule,
+    counts: FleetCounts,
+    judged: readonly InstanceChange[],
+  ): readonly InstanceChange[] {
     const found = counts.rules.find(
       ({ ruleId, revision }) => ruleId === rule.id && revision === rule.rule.revision,
     )
@@ -205,18 +204,23 @@ export class FleetAlerts {
       const sights = fleetLeafResults(rule, found, { group, before: truths })
       // An instance whose leaves were never true is not kept.
       if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
-      return this.#judgeOne(rule, group, sights)
+      return this.#judgeOne(rule, group, { sights, judged })
     })
   }
 
-  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafResult[]): readonly InstanceChange[] {
+  #judgeOne(rule: CompiledRule, group: string, { sights, judged }: Judging): readonly InstanceChange[] {
     const before = this.#instanceOf(rule, group)
-    this.#noteSights(before, leaves)
-    const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
+    const after = judgeFleet(before, rule, this.#occasion(rule, before, { sights, judged, isEvent: false }))
+    // It would be removed in the next round, and made again in the one after that.
+    if (!this.#instances.has(fleetKey(rule.id, group)) && isIdle(after.instance, this.#keptSince())) return []
+    this.#noteSights(before, sights)
     return this.#changed(before, after)
   }
 
-  async #judgeDeployments(rule: CompiledRule): Promise<readonly InstanceChange[]> {
+  async #judgeDeployments(
+    rule: CompiledRule,
+    judged: readonly InstanceChange[],
+  ): Promise<readonly InstanceChange[]> {
     const known = this.#instances.get(fleetKey(rule.id, ''))
     const { failures } = this.#ports
     const all = failures.all().filter(({ at }) => at >= rule.rule.activated_at)
@@ -232,26 +236,38 @@ export class FleetAlerts {
       if (!isCovered) continue
       const sight: LeafResult = { truth: TRUTH.yes, value: failure.summary, isNoData: false }
       this.#noteSights(before, [sight])
-      const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
+      const after = judgeFleet(
+        instance,
+        rule,
+        this.#occasion(rule, instance, { sights: [sight], judged, isEvent: true }),
+      )
       instance = after.instance
       moves.push(...after.moves)
     }
     const value = this.#sights.get(fleetKey(rule.id, ''))?.[0]?.value ?? null
-    const quiet = [{ truth: TRUTH.no, value, isNoData: false }]
-    const after = judgeFleet(instance, rule, this.#occasion(rule, instance, quiet, false))
+    const sights = [{ truth: TRUTH.no, value, isNoData: false }]
+    const after = judgeFleet(
+      instance,
+      rule,
+      this.#occasion(rule, instance, { sights, judged, isEvent: false }),
+    )
     return this.#changed(before, { instance: after.instance, moves: [...moves, ...after.moves] })
   }
 
   /** Ends alerts whose rule is gone, disabled or about something else now, and removes instances that are not needed. */
-  #endOrphans(): readonly InstanceChange[] {
-    const judged = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
-    const keptSince = Millis(this.#ports.clock.now() - KEPT_MS)
+  #endOrphans(judged: readonly InstanceChange[]): readonly InstanceChange[] {
+    const judgedRules = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
+    const changed = new Set(judged.map(({ before }) => before))
+    const keptSince = this.#keptSince()
     return [...this.#instances.values()].flatMap((before): InstanceChange[] => {
-      const isJudged = judged.has(before.ruleId)
-      if (isJudged) return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
+      if (changed.has(before)) return []
+      if (judgedRules.has(before.ruleId))
+        return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
       const after = endFleet(before, this.#reasonOf(before.ruleId), this.#now())
       if (after.instance !== before) return [{ before, after }]
-      return isIdle({ ...before, since: [], seen: [] }, keptSince) ? [{ before, after: undefined }] : []
+      return isIdle({ ...before, truths: [], since: [], seen: [] }, keptSince)
+        ? [{ before, after: undefined }]
+        : []
     })
   }
 
@@ -314,9 +330,13 @@ export class FleetAlerts {
     return newFleetInstance(rule, group, group === '' ? named : group)
   }
 
-  #occasion(rule: CompiledRule, instance: FleetInstance, leaves: readonly LeafResult[], isEvent: boolean) {
+  #occasion(
+    rule: CompiledRule,
+    instance: FleetInstance,
+    { sights: leaves, judged, isEvent }: Judging & { readonly isEvent: boolean },
+  ) {
     const now = this.#now()
-    const about = { ...this.#about(instance, toMillis(now)), rule }
+    const about = { ...this.#about(instance, toMillis(now), judged), rule }
     return {
       leaves,
       now,
@@ -326,11 +346,14 @@ export class FleetAlerts {
     }
   }
 
-  #about(instance: FleetInstance, now: Millis) {
+  #about(instance: FleetInstance, now: Millis, judged: readonly InstanceChange[] = []) {
     const { ruleId, group, alerts } = instance
     const rule = ruleId === FULL.id ? FULL : this.#rules.ruleOf(ruleId)
-    const isFiring = (id: RuleId) =>
-      this.#instances.get(fleetKey(id, group))?.alerts.open.some((alert) => alert.ruleId === id) === true
+    const isFiring = (id: RuleId) => {
+      const change = judged.find(({ before }) => before.ruleId === id && before.group === group)
+      const other = change?.after?.instance ?? this.#instances.get(fleetKey(id, group))
+      return other?.alerts.open.some((alert) => alert.ruleId === id) === true
+    }
     const sights = this.#sights.get(fleetKey(ruleId, group))
     return { rule, now, sights, silences: this.#rules.silences, isFiring, alerts }
   }
@@ -345,6 +368,10 @@ export class FleetAlerts {
     )
   }
 
+  #keptSince(): Millis {
+    return Millis(this.#ports.clock.now() - KEPT_MS)
+  }
+
   /** The time of a judgement. No two judgements have the same. */
   #now(): Micros {
     this.#lastMicros = Math.max(this.#ports.clock.now() * 1_000, this.#lastMicros + 1)
@@ -357,6 +384,12 @@ interface InstanceChange {
   /** Undefined if the instance is removed. */
   readonly after: FleetJudgement | undefined
   readonly by?: Author
+}
+
+interface Judging {
+  readonly sights: readonly LeafResult[]
+  /** What was decided earlier in the same round. */
+  readonly judged: readonly InstanceChange[]
 }
 
 const FULL = overflowRule()
