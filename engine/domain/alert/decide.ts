@@ -298,9 +298,6 @@ function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decisi
   const updated: Alert = {
     ...withCurrentValues(open, context),
     ruleKey: rule.key,
-    ruleName: rule.rule.name,
-    channels: rule.rule.channels,
-    sendResolved: rule.rule.send_resolved,
     type: findings.type,
     metric: findings.metric,
     threshold: findings.thresholds[place] ?? null,
@@ -377,11 +374,18 @@ function clearedSince(
   return Math.max(last, open.startedAt)
 }
 
-/** The alert with the values of now. */
-function withCurrentValues(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'now'>): Alert {
+/** The alert with the values of now, and with what its rule says now about whom to tell. */
+function withCurrentValues(
+  alert: Alert,
+  { rule, findings, now }: Pick<Context, 'rule' | 'findings' | 'now'>,
+): Alert {
   const { value, lastValueAt, count } = findings
+  const { name, channels, send_resolved } = rule.rule
   return {
     ...alert,
+    ruleName: name,
+    channels,
+    sendResolved: send_resolved,
     value: value ?? alert.value,
     lastValueAt: lastValueAt ?? alert.lastValueAt,
     count,
