@@ -8,6 +8,7 @@ import { newPackr } from '../packing.ts'
 import { compileRule } from './compile.ts'
 import { type FleetInstance, judgeFleet, newFleetInstance } from './fleet-instance.ts'
 import { fleetLeafResults } from './fleet-truth.ts'
+import { TRUTH } from './leaf-truth.ts'
 import { createRule } from './rule.ts'
 
 const START = Date.parse('2026-03-02T10:00:00Z')
@@ -151,4 +152,14 @@ test('what clears an alert of the fleet does so outside the windows of its rule,
     [0, 'fired'],
     [80, 'resolved'],
   ])
+})
+
+test.each([
+  ['>', 50, 50_001],
+  ['<', 100, 99_999],
+] as const)('a share %s %d percent holds by a single device of many', (op, value, matching) => {
+  const rule = ruleOf(0, 0, { condition: { kind: 'fleet', of: OF, op, value, unit: 'percent' } })
+  const groups = [{ group: '', members: 100_000, matching }]
+  const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
+  expect(fleetLeafResults(rule, counts, { group: '', before: [] })).toMatchObject([{ truth: TRUTH.yes }])
 })
