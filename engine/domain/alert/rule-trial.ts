@@ -8,7 +8,7 @@ import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
 import { judgeAll, judgeRules, type WatchedContext } from './judge.ts'
-import { leavesOf } from './leaves.ts'
+import { leafOfAlert, leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
 import type { Subject } from './subject.ts'
 import { Watch } from './watch.ts'
@@ -194,11 +194,9 @@ class Trial {
   }
 
   /** The leaf that the alert is about. */
-  #placeOf({ type, metric }: Alert): number {
-    return this.#watch.fit.leaves.findIndex(
-      ({ leaf }) =>
-        leaf.kind === type && (metric === undefined || ('metric' in leaf && leaf.metric === metric)),
-    )
+  #placeOf(alert: Alert): number {
+    const { rules, leavesOf: places } = this.#watch.fit
+    return places[0]?.[leafOfAlert(rules[0]?.leaves ?? [], alert)] ?? -1
   }
 
   #context(now: Micros): WatchedContext {
