@@ -166,6 +166,19 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(14_001) }))).toEqual(['alert.fired'])
   })
 
+  test('is counted as pending with the severity that it is listed with', () => {
+    const bench = new ShardBench([online])
+    const levels = [
+      { severity: 'warning', value: 10 },
+      { severity: 'critical', value: 20 },
+    ] as const
+    bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10, levels: [...levels] })) })
+    const pending = bench.apply([telemetry('a', 1_000, '{"t":25}')])
+    expect(pending.proposal.feed).toMatchObject([{ alert: { severity: 'critical' } }])
+    const { byState } = bench.ask({ kind: 'alert_counts', within: undefined })
+    expect(byState.pending).toEqual({ info: 0, warning: 0, critical: 1 })
+  })
+
   test('that is new judges the latest values at once', () => {
     const bench = new ShardBench([online])
     bench.apply([telemetry('a', 1, '{"t":11}')])
