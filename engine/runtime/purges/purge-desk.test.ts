@@ -192,6 +192,41 @@ test('a purge whose first step was not answered keeps its condition, so a device
   end()
 })
 
+test('a purge of a device that took the id meanwhile is carried out, too', async () => {
+  const devices = new Map<DeviceId, Millis>([[a, START]])
+  let free = () => {}
+  const freed = new Promise<void>((resolve) => {
+    free = resolve
+  })
+  const { desk, store, time, end } = openDesk(new Set(), {
+    submit: async (deviceId, request) => {
+      const createdAt = 'createdAt' in request ? request.createdAt : undefined
+      if (devices.get(deviceId) !== createdAt) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+      if (request.kind === 'purge') devices.delete(deviceId)
+      return DONE
+    },
+    broker: { free: () => freed },
+  })
+  await desk.open()
+  void desk.purge(purge)
+  await time.advance(LIMITS.purgeEveryMs)
+  expect(devices.size).toBe(0)
+  // The broker has not freed the id yet, but it may be registered.
+  const createdAt = Millis(START + 1)
+  devices.set(a, createdAt)
+  const answer = desk.purge({ ...purge, createdAt })
+  await time.advance(1)
+  free()
+  await time.advance(LIMITS.purgeWaitMs)
+  expect([await answer, devices.size, await store.documents.list('purges')]).toMatchObject([
+    { isOver: true },
+    0,
+    [],
+  ])
+  desk.close()
+  end()
+})
+
 /** The device as far as a purge looks at it. */
 function viewOf(statusSince: Millis): DeviceView {
   return { device: { ...deviceOf('a'), statusSince } } as unknown as DeviceView

@@ -171,6 +171,9 @@ export class PurgeDesk {
   }
 
   async #removePurge(purge: Purge): Promise<void> {
+    const current = this.#purges.get(purge.deviceId)
+    // A later device with the same id may be purged by now.
+    if (current !== undefined && current.createdAt !== purge.createdAt) return
     await this.#save(purge, undefined)
     this.#purges.delete(purge.deviceId)
     this.#ports.gone(purge.deviceId)
