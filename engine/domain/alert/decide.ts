@@ -290,7 +290,8 @@ function endSnooze(alerts: Alerts, open: Alert, context: Context & { readonly is
   }
 }
 
-/** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. */
+/** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. Its
+ *  severity is decided next, as always. */
 function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decision {
   const { rule, findings } = context
   if (Math.max(...findings.since) <= 0) return resolve(alerts, open, { ...context, reason: 'rule_changed' })
@@ -301,7 +302,6 @@ function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decisi
     type: findings.type,
     metric: findings.metric,
     threshold: findings.thresholds[place] ?? null,
-    severity: rule.roots[place]?.severity ?? open.severity,
     revision: open.revision + 1,
   }
   return {

@@ -99,6 +99,19 @@ describe('a rule that changes', () => {
     ])
   })
 
+  test('tells of an open alert that it makes worse, also if its condition changes with it', () => {
+    const device = deviceWith(HOT)
+    device.report(1, { m: 15 })
+    device.settings([{ ...ruleOf({ condition: { ...HOT, value: 12 }, severity: 'critical' }), revision: 2 }])
+    device.look(2)
+    expect(device.seen.map(({ event, severity, notice }) => [event, severity, notice])).toEqual([
+      ['fired', 'warning', 'fired'],
+      ['updated', 'warning', undefined],
+      ['severity', 'critical', 'fired'],
+    ])
+    expect(open(device)).toMatchObject({ highestSeverity: 'critical', threshold: 12 })
+  })
+
   test('a device that leaves the target has its alert resolved', () => {
     const device = deviceWith(HOT, { target: { type: 'group', value: 'plant/a' } })
     device.report(1, { m: 11 })
