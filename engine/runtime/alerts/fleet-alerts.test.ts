@@ -2,10 +2,17 @@
 import { expect, test } from 'vitest'
 import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
-import type { FleetCounts, LeafCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
+import {
+  boundGroups,
+  type FleetCounts,
+  type LeafCounts,
+  type LeafName,
+} from '../../domain/alert/fleet-counts.ts'
+import type { GroupCount } from '../../domain/alert/fleet-tally.ts'
 import { decodeNotice } from '../../domain/alert/notice.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
 import { partitionOf } from '../../domain/partition.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Save } from '../../ports/store.ts'
 import { StandingTime } from '../../testing/standing-time.ts'
 import { START } from '../shard/testing/items.ts'
@@ -29,6 +36,7 @@ function openAlerts(rules: readonly Rule[]) {
   const world = {
     /** There are ten members: how many are offline, and the sum of their values. */
     ...{ offline: 0, sum: 0 },
+    groups: undefined as readonly GroupCount[] | undefined,
     /** What the owners of devices do when they are asked. */
     asked: (_sums: readonly LeafName[]): void => {},
   }
@@ -48,8 +56,8 @@ function openAlerts(rules: readonly Rule[]) {
     counts: async (sums): Promise<FleetCounts> => {
       world.asked(sums)
       const leaf = (ruleId: string, place: number, kind: string): LeafCounts => {
-        if (kind === 'fleet')
-          return { kind: 'counts', groups: [{ group: '', members: 10, matching: world.offline }] }
+        const whole = { group: '', members: 10, matching: world.offline }
+        if (kind === 'fleet') return { kind: 'counts', groups: boundGroups(world.groups ?? [whole]) }
         if (!sums.some((sum) => sum.ruleId === ruleId && sum.place === place)) return { kind: 'none' }
         return { kind: 'sums', groups: [{ group: '', count: 10, sum: world.sum, min: 0, max: world.sum }] }
       }
@@ -135,4 +143,19 @@ test('an alert that fires when its rule was quiet for a day is told of once', as
   world.offline = 5
   await look(3)
   expect(notices()).toEqual(['fired rul_1', 'resolved rul_1', 'fired rul_1'])
+})
+
+test('an alert of a group stays open when the group is one too many to be counted', async () => {
+  const { look, world, open } = openAlerts([ruleOf({ condition: { ...OFFLINE, group_level: 1 } })])
+  const groupOf = (name: string, matching: number) => ({ group: name, members: 10, matching })
+  const well = Array.from({ length: LIMITS.fleetGroupsMax - 1 }, (_, i) => groupOf(`g${i}`, 0))
+  world.groups = [...well, groupOf('west', 5)]
+  await look()
+  expect(open()).toMatchObject([{ group: 'west', state: 'firing' }])
+  world.groups = [groupOf('east', 0), ...well, groupOf('west', 5)]
+  await look()
+  expect(open()).toMatchObject([{ group: 'west', state: 'firing' }])
+  world.groups = [...well, groupOf('west', 0)]
+  await look()
+  expect(open()).toEqual([])
 })

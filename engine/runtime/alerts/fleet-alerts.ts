@@ -12,7 +12,7 @@ import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { type AlertAct, applyAct } from '../../domain/alert/acts.ts'
 import { isInGroups, matchesQuery, sortAlerts } from '../../domain/alert/alert-results.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
-import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
+import { type FleetCounts, isLeftOut, type LeafName } from '../../domain/alert/fleet-counts.ts'
 import {
   endFleet,
   type FleetInstance,
@@ -21,7 +21,7 @@ import {
   judgeFleet,
   newFleetInstance,
 } from '../../domain/alert/fleet-instance.ts'
-import { groupLevelOf, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
+import { groupLevelOf, hasNegation, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
 import { fleetLeafResults, groupsOf, type LeafResult } from '../../domain/alert/fleet-truth.ts'
 import { TRUTH } from '../../domain/alert/leaf-truth.ts'
 import { overflowCounts, overflowRule } from '../../domain/alert/overflow-rule.ts'
@@ -197,13 +197,16 @@ export class FleetAlerts {
       const before = this.#instances.get(fleetKey(rule.id, group))
       const isNew = before === undefined
       if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
+      // by L2
+      if (isLeftOut(found, group)) return []
       const isChanged = !isNew && before.key !== rule.key
       // What the rule said before the change is not known of its leaves now.
       if (isChanged && found.leaves.some(({ kind }) => kind === 'none')) return []
       const truths = isNew || isChanged ? [] : before.truths
       const sights = fleetLeafResults(rule, found, { group, before: truths })
       // An instance whose leaves were never true is not kept.
-      if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
+      if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule.rule.condition))
+        return []
       return this.#judgeOne(rule, group, { sights, judged })
     })
   }
@@ -393,8 +396,3 @@ interface Judging {
 }
 
 const FULL = overflowRule()
-
-/** If there is a negation, the condition may be true although no leaf is. */
-function hasNegation({ rule }: CompiledRule): boolean {
-  return JSON.stringify(rule.condition).includes('"not"')
-}
