@@ -34,7 +34,9 @@ export class Census {
   rows(groupsMax: number): readonly CensusRow[] {
     let counts: ReadonlyMap<string, Record<DeviceStatus, number>> = this.#counts
     while (counts.size > groupsMax) {
-      const depth = Math.max(...[...counts.keys()].map(depthOf))
+      let depth = 0
+      // They may be too many for the arguments of one call.
+      for (const group of counts.keys()) depth = Math.max(depth, depthOf(group))
       counts = depth > 1 ? mergeIntoParents(counts, depth - 1) : mergeLast(counts, groupsMax)
     }
     return [...counts].flatMap(([group, byStatus]) =>
