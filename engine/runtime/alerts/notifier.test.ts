@@ -213,6 +213,19 @@ describe('attempts', () => {
     ])
   })
 
+  test('a channel that did not take a raised severity is told of the end of what it was told before', async () => {
+    await world.channel('ch_1')
+    await world.notice([fired('alt_1')])
+    await world.advance(SEC)
+    world.answer = () => answered(400)
+    await world.notice([fired('alt_1', { revision: 2, severity: 'critical', highestSeverity: 'critical' })])
+    await world.advance(MINUTE)
+    world.answer = () => OK
+    await world.notice([resolved('alt_1', { revision: 3 })])
+    await world.advance(MINUTE)
+    expect(world.told()).toEqual(['alt_1 fired', 'alt_1 fired', 'alt_1 resolved'])
+  })
+
   test('410 disables the channel, and an edit enables it again', async () => {
     const id = await world.channel('ch_1')
     world.answer = () => answered(410)

@@ -272,7 +272,8 @@ export class Notifier {
     this.poll()
   }
 
-  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told (N2). */
+  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told, unless it took an
+   *  earlier message (N2). */
   #passOn(channel: Channel, delivery: Delivery): void {
     const { store } = this.#ports
     const fallback = this.#fallbackOf(channel)
@@ -282,8 +283,7 @@ export class Notifier {
       if (event === 'resolved') continue
       const told = new Set(store.notifiedChannelsOf(alertId))
       if (!told.has(channel.id)) continue
-      // A reminder follows a message that arrived.
-      if (event === 'fired') told.delete(channel.id)
+      if (!store.hasArrived(alertId, channel.id)) told.delete(channel.id)
       if (passed !== undefined) told.add(passed.channelId)
       store.setNotifiedChannels(alertId, told)
     }
