@@ -80,6 +80,42 @@ test('states come from the timeline', async () => {
   ])
 })
 
+test('what a device was then decides, whatever it is now', async () => {
+  const { ask, engine, id, points, login, request } = await open()
+  const { token } = await login('admin')
+  await engine.publish(id, 'status', { status: 'online' })
+  const edited = await request(`PATCH /api/v1/devices/${id}`, { token, body: { status: 'maintenance' } })
+  expect(edited.body.status).toBe('maintenance')
+  const move = (at: number, from: string, to: string) =>
+    engine.remember({
+      ...{ deviceId: id, kind: 'status', at: Micros((NOW - at) * 1_000), version: 10_000_000 - at },
+      body: { from, to, cause: 'heartbeat' },
+    })
+  await move(7_200_000, 'provisioning', 'online')
+  await move(60_000, 'online', 'maintenance')
+  await points({ t: [5, 11] })
+  const at = { to: '2026-03-01T11:58:00Z' }
+  const still = await ask({ condition: { kind: 'state', in: ['maintenance'] } }, at)
+  expect(still.body.episodes).toEqual([])
+  const muted = await ask({ condition: HOT })
+  expect([muted.body.episodes.length, muted.body.notifications]).toEqual([1, 0])
+  await move(30_000, 'maintenance', 'online')
+  const told = await ask({ condition: HOT })
+  expect([told.body.episodes.length, told.body.notifications]).toEqual([1, 1])
+})
+
+test('the peak is one of the values that the alert is about', async () => {
+  const { ask, points } = await open()
+  await points({ t: [5, 20, 30], u: [90, 70, 80] })
+  const both = {
+    all: [
+      { kind: 'threshold', metric: 't', op: '>', value: 10 },
+      { kind: 'threshold', metric: 'u', op: '<', value: 75 },
+    ],
+  }
+  expect((await ask({ condition: both })).body.episodes).toMatchObject([{ peak: 30 }])
+})
+
 test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
   'a rule about %s cannot be tried',
   async (kind) => {

@@ -72,7 +72,9 @@ async function run(
       return wrongSpan(`is too far from \`from\` for so many points: about ${fits} seconds fit`, '/to')
     }
     points += read.points
-    const tried = tryRule(rule, subjectOf(device, read.events), { events: read.events, from, to })
+    const status = await statusAt(services, device, { from, events: read.events })
+    const subject = { ...device, status, shadow: NEW_SHADOW }
+    const tried = tryRule(rule, subject, { events: read.events, from, to })
     notifications += tried.notifications
     for (const { startedAt, firedAt, resolvedAt, peak, count } of tried.episodes)
       episodes.push({
@@ -128,12 +130,13 @@ async function pastOf(
     }
   }
   const points = events.length
-  const kinds = (['status', 'command', 'ota'] as const).filter((kind) =>
-    leaves.some((leaf) => HISTORY_OF[kind] === leaf.kind),
+  // The status decides about every rule: what mutes it, and whether silence counts.
+  const kinds = (['status', 'command', 'ota'] as const).filter(
+    (kind) => kind === 'status' || leaves.some((leaf) => HISTORY_OF[kind] === leaf.kind),
   )
   let before: HistoryPlace | undefined
   // A busy device has many rows, most of which are about nothing that the rule looks at.
-  for (let isMore = kinds.length > 0; isMore; ) {
+  for (let isMore = true; isMore; ) {
     const rows = await engine.history({ deviceId, kinds, from, to, before, limit: HISTORY_PAGE })
     for (const row of rows) events.push(...eventsOf(row))
     before = rows.at(-1)
@@ -143,7 +146,7 @@ async function pastOf(
   return { events: events.sort((a, b) => a.at - b.at), points }
 }
 
-const HISTORY_OF = { status: 'state', command: 'command_failed', ota: 'deployment_failed' } as const
+const HISTORY_OF = { command: 'command_failed', ota: 'deployment_failed' } as const
 
 function eventsOf({ kind, at, body }: HistoryRow): readonly PastEvent[] {
   const status = kind === 'status' ? body['to'] : body['status']
@@ -160,10 +163,17 @@ function eventsOf({ kind, at, body }: HistoryRow): readonly PastEvent[] {
   return []
 }
 
-/** The device as it was at the start, derived from the first change since then. */
-function subjectOf(device: DeviceRecord, events: readonly PastEvent[]) {
+/** The status that the device had at the start. */
+async function statusAt(
+  { engine }: Services,
+  { id: deviceId, status }: DeviceRecord,
+  { from, events }: { readonly from: Millis; readonly events: readonly PastEvent[] },
+): Promise<DeviceRecord['status']> {
   const first = events.find((event) => event.kind === 'status')
-  return { ...device, status: first?.before ?? device.status, shadow: NEW_SHADOW }
+  if (first?.before !== undefined) return first.before
+  const [last] = await engine.history({ deviceId, kinds: ['status'], to: from, limit: 1 })
+  const [event] = last === undefined ? [] : eventsOf(last)
+  return event?.kind === 'status' ? event.status : status
 }
 
 function chosenDevices(

@@ -70,6 +70,21 @@ export function compileRule(rule: Rule): CompiledRule {
   }
 }
 
+/** A rule comes after those that inhibit it, so that it is judged by what they say at the same moment. */
+export function inhibitorsFirst(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const byId = new Map<string, CompiledRule>(rules.map((rule) => [rule.id, rule]))
+  const seen = new Set<CompiledRule>()
+  const ordered: CompiledRule[] = []
+  const visit = (rule: CompiledRule | undefined) => {
+    if (rule === undefined || seen.has(rule)) return
+    seen.add(rule)
+    for (const id of rule.rule.inhibited_by) visit(byId.get(id))
+    ordered.push(rule)
+  }
+  for (const rule of rules) visit(rule)
+  return ordered
+}
+
 function isAboutValue(leaf: Leaf): boolean {
   if (leaf.kind === 'repeat') return isAboutValue(leaf.condition)
   return leaf.kind === 'threshold' || leaf.kind === 'range' || leaf.kind === 'rate'

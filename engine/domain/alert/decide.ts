@@ -290,7 +290,8 @@ function endSnooze(alerts: Alerts, open: Alert, context: Context & { readonly is
   }
 }
 
-/** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. */
+/** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. Its
+ *  severity is decided next, as always. */
 function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decision {
   const { rule, findings } = context
   if (Math.max(...findings.since) <= 0) return resolve(alerts, open, { ...context, reason: 'rule_changed' })
@@ -298,13 +299,9 @@ function applyChangedRule(alerts: Alerts, open: Alert, context: Context): Decisi
   const updated: Alert = {
     ...withCurrentValues(open, context),
     ruleKey: rule.key,
-    ruleName: rule.rule.name,
-    channels: rule.rule.channels,
-    sendResolved: rule.rule.send_resolved,
     type: findings.type,
     metric: findings.metric,
     threshold: findings.thresholds[place] ?? null,
-    severity: rule.roots[place]?.severity ?? open.severity,
     revision: open.revision + 1,
   }
   return {
@@ -377,11 +374,18 @@ function clearedSince(
   return Math.max(last, open.startedAt)
 }
 
-/** The alert with the values of now. */
-function withCurrentValues(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'now'>): Alert {
+/** The alert with the values of now, and with what its rule says now about whom to tell. */
+function withCurrentValues(
+  alert: Alert,
+  { rule, findings, now }: Pick<Context, 'rule' | 'findings' | 'now'>,
+): Alert {
   const { value, lastValueAt, count } = findings
+  const { name, channels, send_resolved } = rule.rule
   return {
     ...alert,
+    ruleName: name,
+    channels,
+    sendResolved: send_resolved,
     value: value ?? alert.value,
     lastValueAt: lastValueAt ?? alert.lastValueAt,
     count,

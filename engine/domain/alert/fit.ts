@@ -3,7 +3,7 @@ import type { Leaf } from '../../../schemas/alert-condition.ts'
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import type { Shape } from '../telemetry/shape.ts'
-import type { CompiledRule } from './compile.ts'
+import { type CompiledRule, inhibitorsFirst } from './compile.ts'
 import { isEventLeaf } from './leaves.ts'
 
 /** A leaf of one of the rules. */
@@ -34,6 +34,7 @@ const NOTHING: Int32Array = new Int32Array(0)
 const BINDINGS_MAX = 64
 
 export class Fit {
+  /** They are judged in this order. */
   readonly rules: readonly CompiledRule[]
   readonly ruleIndex: ReadonlyMap<RuleId, number>
   readonly metrics: readonly string[]
@@ -70,7 +71,8 @@ export class Fit {
   #lastShape: Shape | undefined
   #lastBinding: Binding = { numbers: NOTHING, texts: NOTHING }
 
-  constructor(rules: readonly CompiledRule[]) {
+  constructor(fitting: readonly CompiledRule[]) {
+    const rules = inhibitorsFirst(fitting)
     this.rules = rules
     this.flags = new Uint8Array(rules.length)
     this.ruleIndex = new Map(rules.map(({ id }, i) => [id, i]))

@@ -62,6 +62,16 @@ export function boundGroups<T extends { readonly group: string }>(groups: readon
   return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1)).slice(0, LIMITS.fleetGroupsMax)
 }
 
+/** Whether a group may have members that are not counted, because there are more groups than are kept. */
+export function isLeftOut({ leaves }: RuleCounts, group: string): boolean {
+  return leaves.some(
+    (leaf) =>
+      leaf.kind !== 'none' &&
+      leaf.groups.length >= LIMITS.fleetGroupsMax &&
+      leaf.groups.every((kept) => kept.group < group),
+  )
+}
+
 function mergeLeaf(parts: readonly (LeafCounts | undefined)[]): LeafCounts {
   const counts = parts.flatMap((part) => (part?.kind === 'counts' ? [part.groups] : []))
   const sums = parts.flatMap((part) => (part?.kind === 'sums' ? [part.groups] : []))

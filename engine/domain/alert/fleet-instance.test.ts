@@ -8,6 +8,7 @@ import { newPackr } from '../packing.ts'
 import { compileRule } from './compile.ts'
 import { type FleetInstance, judgeFleet, newFleetInstance } from './fleet-instance.ts'
 import { fleetLeafResults } from './fleet-truth.ts'
+import { TRUTH } from './leaf-truth.ts'
 import { createRule } from './rule.ts'
 
 const START = Date.parse('2026-03-02T10:00:00Z')
@@ -150,5 +151,37 @@ test('what clears an alert of the fleet does so outside the windows of its rule,
   expect(moves).toEqual([
     [0, 'fired'],
     [80, 'resolved'],
+  ])
+})
+
+test.each([
+  ['>', 50, 50_001],
+  ['<', 100, 99_999],
+] as const)('a share %s %d percent holds by a single device of many', (op, value, matching) => {
+  const rule = ruleOf(0, 0, { condition: { kind: 'fleet', of: OF, op, value, unit: 'percent' } })
+  const groups = [{ group: '', members: 100_000, matching }]
+  const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
+  expect(fleetLeafResults(rule, counts, { group: '', before: [] })).toMatchObject([{ truth: TRUTH.yes }])
+})
+
+test('an alert of the fleet shows the values of the metric that it is about', () => {
+  const over = (metric: string) =>
+    ({ kind: 'fleet_metric', metric, agg: 'avg', op: '>', value: 10, every_sec: 10 }) as const
+  const rule = ruleOf(0, 0, { condition: { any: [over('a'), over('b')] } })
+  const judge = (before: FleetInstance, second: number, values: readonly number[]) =>
+    judgeFleet(before, rule, {
+      leaves: values.map((value) => ({ truth: value > 10 ? TRUTH.yes : TRUTH.no, value, isNoData: false })),
+      now: Micros((START + second * 1_000) * 1_000),
+      isEvent: false,
+      mutedBy: () => [],
+      message: () => '',
+    })
+  const fired = judge(newFleetInstance(rule, '', undefined), 1, [1, 50])
+  const both = judge(fired.instance, 2, [20, 50])
+  const ended = judge(both.instance, 3, [3, 2])
+  const told = [...fired.moves, ...both.moves, ...ended.moves]
+  expect(told.map(({ event, alert: { metric, value } }) => [event, metric, value])).toEqual([
+    ['fired', 'b', 50],
+    ['resolved', 'b', 2],
   ])
 })

@@ -9,6 +9,7 @@ import type { CompiledRule, Node } from './compile.ts'
 import { decide, type Findings, type Move } from './decide.ts'
 import type { LeafResult } from './fleet-truth.ts'
 import { TRUTH, type Truth } from './leaf-truth.ts'
+import { leafOfAlert } from './leaves.ts'
 
 /** Saved with every change, so that another leader continues with its times. */
 export interface FleetInstance {
@@ -64,12 +65,13 @@ export function newFleetInstance(
   }
 }
 
-/** True if no condition holds, no alert is open, and what is remembered would not be missed. */
-export function isIdle({ since, alerts, seen }: FleetInstance, keptSince: Millis): boolean {
+/** True if no condition or part of one holds, no alert is open, and what is remembered would not be missed. */
+export function isIdle({ truths, since, alerts, seen }: FleetInstance, keptSince: Millis): boolean {
   const isOld = ({ resolvedAt }: Alerts['resolved'][number]) => (resolvedAt ?? 0) < keptSince
   const isForgotten = ({ endedAt, snoozedUntil }: Alerts['memos'][number]) =>
     endedAt < keptSince * 1_000 && (snoozedUntil ?? 0) < keptSince
   return (
+    truths.every((truth) => truth !== TRUTH.yes) &&
     since.every((at) => at <= 0) &&
     seen.length === 0 &&
     alerts.open.length === 0 &&
@@ -155,17 +157,18 @@ function findingsOf(
   { leaves, mutedBy }: FleetContext,
 ): Findings {
   const roots = rule.roots.length
-  const place = Math.max(
-    0,
-    leaves.findIndex(({ truth }) => truth === TRUTH.yes),
-  )
+  const trueNow = leaves.findIndex(({ truth }) => truth === TRUTH.yes)
+  const open = openOf(alerts, rule.id)
+  // An open alert stays about its leaf, whichever leaves are true now.
+  const own = open?.ruleKey === rule.key ? leafOfAlert(rule.leaves, open, trueNow) : -1
+  const place = Math.max(0, own === -1 ? trueNow : own)
   const leaf = rule.leaves[place]
   const { value = null, isNoData = false } = leaves[place] ?? {}
   const threshold: Json = leaf !== undefined && 'value' in leaf ? leaf.value : null
   return {
     since: since.slice(0, roots),
     clearSince: rule.clear === undefined ? undefined : (since[roots] ?? 0),
-    count: openOf(alerts, rule.id) === undefined ? 1 : count,
+    count: open === undefined ? 1 : count,
     type: isNoData ? 'no_data' : (leaf?.kind ?? 'fleet'),
     metric: leaf?.kind === 'fleet_metric' ? leaf.metric : undefined,
     value,

@@ -24,6 +24,11 @@ export function groupLevelOf(condition: Condition): number | undefined {
   return first?.kind === 'fleet' || first?.kind === 'fleet_metric' ? first.group_level : undefined
 }
 
+/** If there is a negation, the condition may be true although no leaf is. */
+export function hasNegation(condition: Condition): boolean {
+  return JSON.stringify(condition).includes('"not"')
+}
+
 export function checkScope(condition: Condition, path: string): readonly FieldError[] {
   const leaves = leavesOf(condition)
   const isMixed = leaves.some(isFleetLeaf) && !leaves.every(isFleetLeaf)

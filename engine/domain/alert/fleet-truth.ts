@@ -37,9 +37,10 @@ export function groupsOf({ leaves }: RuleCounts): readonly string[] {
 function countResult(leaf: FleetLeaf, counts: LeafCounts, group: string, was: Truth): LeafResult {
   if (counts.kind !== 'counts') return { truth: was, value: null, isNoData: false }
   const { members, matching } = counts.groups.find((each) => each.group === group) ?? NO_MEMBERS
-  const value = leaf.unit === 'percent' ? percentOf(matching, members) : matching
+  const exact = leaf.unit === 'percent' ? percentOf(matching, members) : matching
   const isEnough = members >= (leaf.min_members ?? 1)
-  return { truth: toTruth(isEnough && comparisonHolds(leaf.op, value, leaf.value)), value, isNoData: false }
+  const truth = toTruth(isEnough && comparisonHolds(leaf.op, exact, leaf.value))
+  return { truth, value: Math.round(exact * 100) / 100, isNoData: false }
 }
 
 function sumResult(
@@ -68,7 +69,7 @@ function sumResult(
 const NO_MEMBERS = { members: 0, matching: 0 }
 
 function percentOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : Math.round((part * 10_000) / whole) / 100
+  return whole === 0 ? 0 : (part * 100) / whole
 }
 
 function toTruth(isTrue: boolean): Truth {

@@ -9,6 +9,7 @@ import { type Alert, type Alerts, openOf } from './alerts-part.ts'
 import type { CompiledRule } from './compile.ts'
 import { decide, type Findings, type Move } from './decide.ts'
 import type { DeviceFacts } from './leaf-truth.ts'
+import { leafOfAlert } from './leaves.ts'
 import type { CompiledSilence } from './silence.ts'
 import type { Subject } from './subject.ts'
 import type { RefreshResult, Watch } from './watch.ts'
@@ -218,16 +219,17 @@ export function findingsOf(
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) throw new RangeError(`no rule ${rule}`)
   const { roots, leaves, id } = compiled
-  const leafNumber =
-    refreshed?.leaf ??
-    Math.max(
-      0,
-      leaves.findIndex((leaf) => 'metric' in leaf),
-    )
+  const open = openOf(alerts, id)
+  // An open alert stays about its leaf, whichever leaves are true now.
+  const own = open?.ruleKey === compiled.key ? leafOfAlert(leaves, open, refreshed?.leaf) : -1
+  const firstMetric = Math.max(
+    0,
+    leaves.findIndex((leaf) => 'metric' in leaf),
+  )
+  const leafNumber = own === -1 ? (refreshed?.leaf ?? firstMetric) : own
   const leaf = leaves[leafNumber] ?? { kind: 'heartbeat' as const }
   const place = watch.fit.leavesOf[rule]?.[leafNumber] ?? -1
   const { value, receivedAt } = watch.valueOf(place)
-  const open = openOf(alerts, id)
   const tally = watch.tallies?.get(rule)
   const isCounted = tally !== undefined && tally.startedAt === open?.startedAt
   const { since, clearSince } = sinceOf(watch, rule)

@@ -116,4 +116,36 @@ describe('what mutes and what is judged', () => {
       [3, 'rul_1', 'updated', 'fired'],
     ])
   })
+
+  describe('of rules that are judged at the same moment', () => {
+    const OFFLINE = { kind: 'state', in: ['offline'] } as const
+    // The muted rule is the older one.
+    const device = () =>
+      new JudgedDevice([
+        ruleOf({ condition: { kind: 'absence', for_sec: 10 }, inhibited_by: ['rul_2'] }),
+        ruleOf({ condition: OFFLINE, keep_firing_for_sec: 5 }, 'rul_2'),
+      ])
+    const toldBy = ({ seen }: JudgedDevice, id: string) =>
+      seen.filter(({ ruleId }) => ruleId === id).map(({ at, notice }) => [at, notice])
+
+    test('the one that inhibits is judged first', () => {
+      const both = device()
+      both.change(10, { status: 'offline' })
+      expect([toldBy(both, 'rul_1'), toldBy(both, 'rul_2')]).toEqual([[[10, undefined]], [[10, 'fired']]])
+    })
+
+    test('the muted one is told of as soon as nothing inhibits it any more', () => {
+      const both = device()
+      both.change(5, { status: 'offline' })
+      both.passTo(10)
+      expect(toldBy(both, 'rul_1')).toEqual([[10, undefined]])
+      both.change(20, { status: 'online' })
+      both.passTo(30)
+      expect(toldBy(both, 'rul_2')).toEqual([
+        [5, 'fired'],
+        [25, 'resolved'],
+      ])
+      expect(toldBy(both, 'rul_1').at(-1)).toEqual([25, 'fired'])
+    })
+  })
 })

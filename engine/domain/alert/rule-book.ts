@@ -2,7 +2,7 @@
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { type CompiledRule, compileRule } from './compile.ts'
+import { type CompiledRule, compileRule, inhibitorsFirst } from './compile.ts'
 import { Fit } from './fit.ts'
 import type { Rule } from './rule.ts'
 import { type CompiledSilence, compileSilence, type Silence } from './silence.ts'
@@ -28,7 +28,7 @@ const NO_FIT: FitOutcome = { fit: undefined, isOverloaded: false }
 export class RuleBook {
   readonly settings: AlertSettings
   readonly silences: readonly CompiledSilence[]
-  /** Rules about the fleet, which the leader judges. */
+  /** Rules about the fleet, which the leader judges in this order. */
   readonly fleet: readonly CompiledRule[]
   readonly #enabled: readonly CompiledRule[]
   readonly #byId: ReadonlyMap<RuleId, CompiledRule>
@@ -48,7 +48,7 @@ export class RuleBook {
       a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.rule_id < b.rule_id ? -1 : 1
     const enabled = compiled.filter(({ rule }) => rule.enabled).sort(byAge)
     this.#enabled = enabled.filter(({ isAboutFleet }) => !isAboutFleet)
-    this.fleet = enabled.filter(({ isAboutFleet }) => isAboutFleet)
+    this.fleet = inhibitorsFirst(enabled.filter(({ isAboutFleet }) => isAboutFleet))
     this.#earlierFits = before?.fits ?? new Map()
   }
 

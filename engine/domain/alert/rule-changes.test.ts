@@ -83,6 +83,35 @@ describe('a rule that changes', () => {
     expect(device.seen.at(-1)).toMatchObject({ event: 'resolved', reason, notice: 'resolved' })
   })
 
+  test('tells the channels that it names now, also of an alert that is open', () => {
+    const device = deviceWith(HOT, { channels: ['ch_old'], repeat_interval_sec: 60 })
+    device.report(1, { m: 11 })
+    const wish = { condition: HOT, repeat_interval_sec: 60, name: 'hotter', send_resolved: false }
+    device.settings([{ ...ruleOf({ ...wish, channels: ['ch_new'] }), revision: 2 }])
+    device.passTo(61)
+    device.report(62, { m: 1 })
+    expect(
+      device.moves.map(({ event, alert }) => [event, alert.channels, alert.ruleName, alert.sendResolved]),
+    ).toEqual([
+      ['fired', ['ch_old'], 'test', true],
+      ['repeat', ['ch_new'], 'hotter', false],
+      ['resolved', ['ch_new'], 'hotter', false],
+    ])
+  })
+
+  test('tells of an open alert that it makes worse, also if its condition changes with it', () => {
+    const device = deviceWith(HOT)
+    device.report(1, { m: 15 })
+    device.settings([{ ...ruleOf({ condition: { ...HOT, value: 12 }, severity: 'critical' }), revision: 2 }])
+    device.look(2)
+    expect(device.seen.map(({ event, severity, notice }) => [event, severity, notice])).toEqual([
+      ['fired', 'warning', 'fired'],
+      ['updated', 'warning', undefined],
+      ['severity', 'critical', 'fired'],
+    ])
+    expect(open(device)).toMatchObject({ highestSeverity: 'critical', threshold: 12 })
+  })
+
   test('a device that leaves the target has its alert resolved', () => {
     const device = deviceWith(HOT, { target: { type: 'group', value: 'plant/a' } })
     device.report(1, { m: 11 })

@@ -8,7 +8,7 @@ import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
 import { judgeAll, judgeRules, type WatchedContext } from './judge.ts'
-import { leavesOf } from './leaves.ts'
+import { leafOfAlert, leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
 import type { Subject } from './subject.ts'
 import { Watch } from './watch.ts'
@@ -74,7 +74,7 @@ export function tryRule(
     trial.apply(event)
   }
   trial.advanceTo(to * 1_000)
-  return trial.result(compiled.leaves.some((leaf) => leaf.kind === 'threshold' && leaf.op.startsWith('<')))
+  return trial.result()
 }
 
 class Trial {
@@ -112,14 +112,14 @@ class Trial {
       const fields = new Fields()
       fields.add(event.metric, event.metric, event.value)
       const isFlagged = watch.feedReports([{ at, fields }], at)
-      if (typeof event.value === 'number') this.#recordPeak(event.value)
+      this.#recordPeaks(event.metric)
       if (isFlagged) this.#judge(watch.takeFlagged(), at)
       return
     }
     if (event.kind === 'status') {
       const statusSince = Math.floor(event.at / 1_000) as Millis
       this.#device = { ...this.#device, status: event.status, statusSince }
-      this.#judge(watch.fit.rulesOfRecord, at)
+      this.#judge([...watch.fit.rules.keys()], at)
       return
     }
     const places = watch.fit.eventLeaves.filter((place) => {
@@ -133,9 +133,10 @@ class Trial {
     if (places.length > 0) this.#judge([0], at, new Set(places), event.status)
   }
 
-  result(isLow: boolean): RuleTrial {
+  result(): RuleTrial {
     const episodes = [...this.#episodes.values()].map(({ alert, low, high }): Episode => {
-      const peak = isLow ? low : high
+      const { leaf } = this.#watch.fit.leaves[this.#placeOf(alert)] ?? {}
+      const peak = leaf !== undefined && 'op' in leaf && leaf.op.startsWith('<') ? low : high
       return {
         startedAt: alert.startedAt,
         firedAt: alert.firedAt,
@@ -178,13 +179,24 @@ class Trial {
     }
   }
 
-  #recordPeak(value: number): void {
-    for (const { id } of this.#alerts.open) {
-      const known = this.#episodes.get(id)
-      if (known === undefined) continue
+  /** Notes the value that an alert is about, if it is one of this metric. */
+  #recordPeaks(metric: string): void {
+    const { fit } = this.#watch
+    for (const alert of this.#alerts.open) {
+      const place = this.#placeOf(alert)
+      const { value } = this.#watch.valueOf(place)
+      const known = this.#episodes.get(alert.id)
+      if (known === undefined || typeof value !== 'number') continue
+      if (fit.metrics[fit.leaves[place]?.metric ?? -1] !== metric) continue
       known.low = Math.min(known.low, value)
       known.high = Math.max(known.high, value)
     }
+  }
+
+  /** The leaf that the alert is about. */
+  #placeOf(alert: Alert): number {
+    const { rules, leavesOf: places } = this.#watch.fit
+    return places[0]?.[leafOfAlert(rules[0]?.leaves ?? [], alert)] ?? -1
   }
 
   #context(now: Micros): WatchedContext {

@@ -175,3 +175,20 @@ test('an alert takes a hundred comments, and is acted on without one all the sam
   expect(outcomes.at(-1)).toMatchObject({ code: 'LIMIT_REACHED', detail: { limit: 100 } })
   expect(device.act(1, { kind: 'ack' }).kind).toBe('acted')
 })
+
+test('an alert shows the values of the metric that it is about, whichever else is true', () => {
+  const over = (metric: string) => ({ kind: 'threshold', metric, op: '>', value: 10 }) as const
+  const device = new JudgedDevice([
+    ruleOf({ condition: { any: [over('a'), over('b')] }, repeat_interval_sec: 60 }),
+  ])
+  device.report(1, { a: 1, b: 50 })
+  device.report(2, { a: 20 })
+  device.passTo(61)
+  device.report(62, { b: 2 })
+  device.report(63, { a: 3 })
+  expect(device.moves.map(({ event, alert: { metric, value } }) => [event, metric, value])).toEqual([
+    ['fired', 'b', 50],
+    ['repeat', 'b', 50],
+    ['resolved', 'b', 2],
+  ])
+})

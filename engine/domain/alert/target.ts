@@ -104,7 +104,8 @@ function matchesQuery(query: Query): IsMember {
     matches(query.status, device.status) &&
     matches(query.type, device.type) &&
     matches(query.parent_id, device.parentId) &&
-    matches(query.firmware_version, device.firmwareVersion) &&
+    // An empty text means that the version is unknown.
+    matches(query.firmware_version, device.firmwareVersion ?? '') &&
     (query.group === undefined ||
       (query.group_exact === true ? device.group === query.group : isWithin(device.group, query.group))) &&
     tags.every((tag) => device.tags.includes(tag)) &&

@@ -74,6 +74,18 @@ test('decommissioning cuts the device, voids its tokens and happens once', () =>
   expect(refusal(transition(gone.device, edit({ name: 'B' }), at(9)))?.kind).toBe('refuse')
 })
 
+test('a decommissioning for an outdated revision is refused, but a repeated one is not', () => {
+  const wish = { kind: 'decommission', ifRevision: 1 } as const
+  const decommission = { kind: 'requested', request: wish, by: userAuthor('ann') } as const
+  const edited = transition(fresh, edit({ name: 'B' }), at(6)).device
+  expect(refusal(transition(edited, decommission, at(7)))).toMatchObject({
+    code: 'PRECONDITION_FAILED',
+    detail: { expected: 2, got: 1 },
+  })
+  const gone = transition(fresh, decommission, at(7)).device
+  expect(transition(gone, decommission, at(8))).toEqual({ device: gone, effects: [] })
+})
+
 test('a revocation voids every earlier token, ends sessions and may be repeated', () => {
   const revoke = { kind: 'requested', request: { kind: 'revoke' }, by: userAuthor('ann') } as const
   const once = transition(inStatus('online'), revoke, at(7))

@@ -164,7 +164,8 @@ function applyRequest(
     case 'decommission':
       if (request.createdAt !== undefined && request.createdAt !== device.createdAt)
         return refuse(device, 'NOT_FOUND', {})
-      if (request.ifRevision !== undefined && request.ifRevision !== device.revision)
+      // A repeat after a lost answer is no failure, although the decommissioning changed the revision.
+      if (!isDecommissioned && request.ifRevision !== undefined && request.ifRevision !== device.revision)
         return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: request.ifRevision })
       return decommission(device, { reason: request.reason, by: author, now })
     case 'purge':

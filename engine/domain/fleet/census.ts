@@ -29,16 +29,17 @@ export class Census {
     counts[status]++
   }
 
-  /** Returns rows for at most `groupsMax` groups. If there are more, the deepest ones are counted with their parents. */
+  /** Returns rows for at most `groupsMax` groups. If there are more, the deepest ones are counted with their parents, and of
+   *  too many top-level groups the last ones with the devices that have none: every device counts. */
   rows(groupsMax: number): readonly CensusRow[] {
     let counts: ReadonlyMap<string, Record<DeviceStatus, number>> = this.#counts
     while (counts.size > groupsMax) {
-      const depth = Math.max(...[...counts.keys()].map(depthOf))
-      // Top-level groups have no parent.
-      if (depth <= 1) break
-      counts = mergeIntoParents(counts, depth - 1)
+      let depth = 0
+      // They may be too many for the arguments of one call.
+      for (const group of counts.keys()) depth = Math.max(depth, depthOf(group))
+      counts = depth > 1 ? mergeIntoParents(counts, depth - 1) : mergeLast(counts, groupsMax)
     }
-    return [...counts].slice(0, groupsMax).flatMap(([group, byStatus]) =>
+    return [...counts].flatMap(([group, byStatus]) =>
       Object.entries(byStatus).flatMap(([status, devices]) =>
         // The keys of the counts are statuses.
         devices === 0 ? [] : { group, status: status as DeviceStatus, devices },
@@ -65,17 +66,29 @@ export function encodeCensus(rows: readonly CensusRow[], at: Millis): EncodedBlo
   return columns.take()
 }
 
-function mergeIntoParents(
-  counts: ReadonlyMap<string, Readonly<Record<DeviceStatus, number>>>,
-  depth: number,
+type GroupCounts = ReadonlyMap<string, Readonly<Record<DeviceStatus, number>>>
+
+function mergeIntoParents(counts: GroupCounts, depth: number): Map<string, Record<DeviceStatus, number>> {
+  return merge(counts, (group) => group.split('/', depth).join('/'))
+}
+
+function mergeLast(counts: GroupCounts, groupsMax: number): Map<string, Record<DeviceStatus, number>> {
+  const names = [...counts.keys()].filter((group) => group !== '').sort()
+  const kept = new Set(names.slice(0, groupsMax - 1))
+  return merge(counts, (group) => (kept.has(group) ? group : ''))
+}
+
+function merge(
+  counts: GroupCounts,
+  toGroup: (group: string) => string,
 ): Map<string, Record<DeviceStatus, number>> {
   const fewer = new Map<string, Record<DeviceStatus, number>>()
   for (const [group, byStatus] of counts) {
-    const above = group.split('/', depth).join('/')
-    const sum = fewer.get(above) ?? noCounts()
+    const name = toGroup(group)
+    const sum = fewer.get(name) ?? noCounts()
     // The keys of the counts are statuses.
     for (const status of Object.keys(sum) as DeviceStatus[]) sum[status] += byStatus[status]
-    fewer.set(above, sum)
+    fewer.set(name, sum)
   }
   return fewer
 }

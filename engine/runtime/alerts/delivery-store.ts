@@ -114,6 +114,11 @@ export class DeliveryStore {
     return this.#notified.of(alertId)
   }
 
+  /** Whether the channel took a message that the alert fires. */
+  hasArrived(alertId: AlertId, channelId: ChannelId): boolean {
+    return this.#notified.hasArrived(alertId, channelId)
+  }
+
   isSaved(id: string): boolean {
     const key = `${DELIVERIES}/${id}`
     return !this.#changed.has(key) && !this.#saving.has(key)

@@ -12,6 +12,7 @@ import { type Move, phaseOf } from '../../domain/alert/decide.ts'
 import type { FleetInstance } from '../../domain/alert/fleet-instance.ts'
 import type { LeafResult } from '../../domain/alert/fleet-truth.ts'
 import { TRUTH } from '../../domain/alert/leaf-truth.ts'
+import { leafOfAlert } from '../../domain/alert/leaves.ts'
 import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
 import { pendingBody } from '../../domain/alert/pending-body.ts'
 import type { CompiledSilence } from '../../domain/alert/silence.ts'
@@ -178,8 +179,10 @@ function phaseIn({ alerts, since, ruleId }: FleetInstance, { rule, now }: FleetC
 }
 
 /** The alert with its current value and count, which change without a save. */
-function current(alert: Alert, { count }: FleetInstance, { sights = [] }: FleetContext): Alert {
+function current(alert: Alert, { count }: FleetInstance, { rule, sights = [] }: FleetContext): Alert {
   if (alert.resolvedAt !== undefined) return alert
-  const sight = sights.find(({ truth }) => truth === TRUTH.yes) ?? sights[0]
-  return { ...alert, count: Math.max(count, alert.count), value: sight?.value ?? alert.value }
+  const trueNow = sights.findIndex(({ truth }) => truth === TRUTH.yes)
+  const own = leafOfAlert(rule?.leaves ?? [], alert, trueNow)
+  const value = sights[Math.max(0, own === -1 ? trueNow : own)]?.value ?? alert.value
+  return { ...alert, count: Math.max(count, alert.count), value }
 }

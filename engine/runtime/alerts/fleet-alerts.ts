@@ -12,7 +12,7 @@ import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { type AlertAct, applyAct } from '../../domain/alert/acts.ts'
 import { isInGroups, matchesQuery, sortAlerts } from '../../domain/alert/alert-results.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
-import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
+import { type FleetCounts, isLeftOut, type LeafName } from '../../domain/alert/fleet-counts.ts'
 import {
   endFleet,
   type FleetInstance,
@@ -21,7 +21,7 @@ import {
   judgeFleet,
   newFleetInstance,
 } from '../../domain/alert/fleet-instance.ts'
-import { groupLevelOf, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
+import { groupLevelOf, hasNegation, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
 import { fleetLeafResults, groupsOf, type LeafResult } from '../../domain/alert/fleet-truth.ts'
 import { TRUTH } from '../../domain/alert/leaf-truth.ts'
 import { overflowCounts, overflowRule } from '../../domain/alert/overflow-rule.ts'
@@ -46,6 +46,7 @@ import {
   fleetPendingEvents,
 } from './fleet-alert-bodies.ts'
 import { fleetDocument, fleetDocumentRemoval, fleetKey, readFleetInstances } from './fleet-documents.ts'
+import { FleetSums } from './fleet-sums.ts'
 
 export interface FleetAlertsPorts {
   readonly store: Pick<Store, 'save' | 'documents'>
@@ -64,7 +65,6 @@ export interface FleetAlertsPorts {
 
 /** How long finished alerts stay readable here. The history has them for longer. */
 const KEPT_MS = 86_400_000
-const METRIC_EVERY_SEC = 60
 const QUIET_ROUNDS = 10
 
 export class FleetAlerts {
@@ -72,7 +72,7 @@ export class FleetAlerts {
   readonly #instances = new Map<string, FleetInstance>()
   /** The last values of each leaf, for display. They change without being saved. */
   readonly #sights = new Map<string, readonly LeafResult[]>()
-  readonly #summedAt = new Map<string, number>()
+  readonly #sums = new FleetSums()
   #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
   readonly #decisions = new SerialQueue()
   #isPolling = false
@@ -153,22 +153,17 @@ export class FleetAlerts {
       this.#rules = new RuleBook(book.settings, this.#rules)
     const now = clock.now()
     const judged: InstanceChange[] = []
-    const counts = this.#isCountDue() ? await this.#counted(now) : undefined
+    const answered = this.#isCountDue() ? await this.#counted(now) : undefined
     // by L2
-    if (counts?.isCaughtUp === true) {
-      for (const rule of this.#rules.fleet)
-        if (!rule.leaves.some(isDeploymentLeaf)) judged.push(...this.#judgeCounted(rule, counts))
-      judged.push(
-        ...this.#judgeOne(
-          FULL,
-          '',
-          fleetLeafResults(FULL, overflowCounts(counts), { group: '', before: [] }),
-        ),
-      )
-    }
+    const counts = answered?.isCaughtUp === true ? answered : undefined
     for (const rule of this.#rules.fleet)
-      if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule)))
-    judged.push(...this.#endOrphans())
+      if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule, judged)))
+      else if (counts !== undefined) judged.push(...this.#judgeCounted(rule, counts, judged))
+    if (counts !== undefined) {
+      const sights = fleetLeafResults(FULL, overflowCounts(counts), { group: '', before: [] })
+      judged.push(...this.#judgeOne(FULL, '', { sights, judged }))
+    }
+    judged.push(...this.#endOrphans(judged))
     await this.#saveChanges(judged)
   }
 
@@ -179,20 +174,17 @@ export class FleetAlerts {
   }
 
   async #counted(now: Millis): Promise<FleetCounts> {
-    const sums: LeafName[] = []
-    for (const { id, leaves } of this.#rules.fleet)
-      leaves.forEach((leaf, place) => {
-        if (leaf.kind !== 'fleet_metric') return
-        const key = `${place} ${id}`
-        const everySec = leaf.every_sec ?? METRIC_EVERY_SEC
-        if (now < (this.#summedAt.get(key) ?? 0) + everySec * 1_000) return
-        this.#summedAt.set(key, now)
-        sums.push({ ruleId: id, place })
-      })
-    return this.#ports.counts(sums)
+    const { fleet } = this.#rules
+    const counts = await this.#ports.counts(this.#sums.takeDue(fleet, now))
+    if (counts.isCaughtUp) this.#sums.answered(fleet, counts, now)
+    return counts
   }
 
-  #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly InstanceChange[] {
+  #judgeCounted(
+    rule: CompiledRule,
+    counts: FleetCounts,
+    judged: readonly InstanceChange[],
+  ): readonly InstanceChange[] {
     const found = counts.rules.find(
       ({ ruleId, revision }) => ruleId === rule.id && revision === rule.rule.revision,
     )
@@ -205,21 +197,33 @@ export class FleetAlerts {
       const before = this.#instances.get(fleetKey(rule.id, group))
       const isNew = before === undefined
       if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
-      const sights = fleetLeafResults(rule, found, { group, before: before?.truths ?? [] })
+      // by L2
+      if (isLeftOut(found, group)) return []
+      const isChanged = !isNew && before.key !== rule.key
+      // What the rule said before the change is not known of its leaves now.
+      if (isChanged && found.leaves.some(({ kind }) => kind === 'none')) return []
+      const truths = isNew || isChanged ? [] : before.truths
+      const sights = fleetLeafResults(rule, found, { group, before: truths })
       // An instance whose leaves were never true is not kept.
-      if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
-      return this.#judgeOne(rule, group, sights)
+      if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule.rule.condition))
+        return []
+      return this.#judgeOne(rule, group, { sights, judged })
     })
   }
 
-  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafResult[]): readonly InstanceChange[] {
+  #judgeOne(rule: CompiledRule, group: string, { sights, judged }: Judging): readonly InstanceChange[] {
     const before = this.#instanceOf(rule, group)
-    this.#noteSights(before, leaves)
-    const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
+    const after = judgeFleet(before, rule, this.#occasion(rule, before, { sights, judged, isEvent: false }))
+    // It would be removed in the next round, and made again in the one after that.
+    if (!this.#instances.has(fleetKey(rule.id, group)) && isIdle(after.instance, this.#keptSince())) return []
+    this.#noteSights(before, sights)
     return this.#changed(before, after)
   }
 
-  async #judgeDeployments(rule: CompiledRule): Promise<readonly InstanceChange[]> {
+  async #judgeDeployments(
+    rule: CompiledRule,
+    judged: readonly InstanceChange[],
+  ): Promise<readonly InstanceChange[]> {
     const known = this.#instances.get(fleetKey(rule.id, ''))
     const { failures } = this.#ports
     const all = failures.all().filter(({ at }) => at >= rule.rule.activated_at)
@@ -235,26 +239,38 @@ export class FleetAlerts {
       if (!isCovered) continue
       const sight: LeafResult = { truth: TRUTH.yes, value: failure.summary, isNoData: false }
       this.#noteSights(before, [sight])
-      const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
+      const after = judgeFleet(
+        instance,
+        rule,
+        this.#occasion(rule, instance, { sights: [sight], judged, isEvent: true }),
+      )
       instance = after.instance
       moves.push(...after.moves)
     }
     const value = this.#sights.get(fleetKey(rule.id, ''))?.[0]?.value ?? null
-    const quiet = [{ truth: TRUTH.no, value, isNoData: false }]
-    const after = judgeFleet(instance, rule, this.#occasion(rule, instance, quiet, false))
+    const sights = [{ truth: TRUTH.no, value, isNoData: false }]
+    const after = judgeFleet(
+      instance,
+      rule,
+      this.#occasion(rule, instance, { sights, judged, isEvent: false }),
+    )
     return this.#changed(before, { instance: after.instance, moves: [...moves, ...after.moves] })
   }
 
   /** Ends alerts whose rule is gone, disabled or about something else now, and removes instances that are not needed. */
-  #endOrphans(): readonly InstanceChange[] {
-    const judged = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
-    const keptSince = Millis(this.#ports.clock.now() - KEPT_MS)
+  #endOrphans(judged: readonly InstanceChange[]): readonly InstanceChange[] {
+    const judgedRules = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
+    const changed = new Set(judged.map(({ before }) => before))
+    const keptSince = this.#keptSince()
     return [...this.#instances.values()].flatMap((before): InstanceChange[] => {
-      const isJudged = judged.has(before.ruleId)
-      if (isJudged) return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
+      if (changed.has(before)) return []
+      if (judgedRules.has(before.ruleId))
+        return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
       const after = endFleet(before, this.#reasonOf(before.ruleId), this.#now())
       if (after.instance !== before) return [{ before, after }]
-      return isIdle({ ...before, since: [], seen: [] }, keptSince) ? [{ before, after: undefined }] : []
+      return isIdle({ ...before, truths: [], since: [], seen: [] }, keptSince)
+        ? [{ before, after: undefined }]
+        : []
     })
   }
 
@@ -317,9 +333,13 @@ export class FleetAlerts {
     return newFleetInstance(rule, group, group === '' ? named : group)
   }
 
-  #occasion(rule: CompiledRule, instance: FleetInstance, leaves: readonly LeafResult[], isEvent: boolean) {
+  #occasion(
+    rule: CompiledRule,
+    instance: FleetInstance,
+    { sights: leaves, judged, isEvent }: Judging & { readonly isEvent: boolean },
+  ) {
     const now = this.#now()
-    const about = { ...this.#about(instance, toMillis(now)), rule }
+    const about = { ...this.#about(instance, toMillis(now), judged), rule }
     return {
       leaves,
       now,
@@ -329,11 +349,14 @@ export class FleetAlerts {
     }
   }
 
-  #about(instance: FleetInstance, now: Millis) {
+  #about(instance: FleetInstance, now: Millis, judged: readonly InstanceChange[] = []) {
     const { ruleId, group, alerts } = instance
     const rule = ruleId === FULL.id ? FULL : this.#rules.ruleOf(ruleId)
-    const isFiring = (id: RuleId) =>
-      this.#instances.get(fleetKey(id, group))?.alerts.open.some((alert) => alert.ruleId === id) === true
+    const isFiring = (id: RuleId) => {
+      const change = judged.find(({ before }) => before.ruleId === id && before.group === group)
+      const other = change?.after?.instance ?? this.#instances.get(fleetKey(id, group))
+      return other?.alerts.open.some((alert) => alert.ruleId === id) === true
+    }
     const sights = this.#sights.get(fleetKey(ruleId, group))
     return { rule, now, sights, silences: this.#rules.silences, isFiring, alerts }
   }
@@ -346,6 +369,10 @@ export class FleetAlerts {
       key,
       leaves.map((leaf, i) => ({ ...leaf, value: leaf.value ?? before?.[i]?.value ?? null })),
     )
+  }
+
+  #keptSince(): Millis {
+    return Millis(this.#ports.clock.now() - KEPT_MS)
   }
 
   /** The time of a judgement. No two judgements have the same. */
@@ -362,9 +389,10 @@ interface InstanceChange {
   readonly by?: Author
 }
 
-const FULL = overflowRule()
-
-/** If there is a negation, the condition may be true although no leaf is. */
-function hasNegation({ rule }: CompiledRule): boolean {
-  return JSON.stringify(rule.condition).includes('"not"')
+interface Judging {
+  readonly sights: readonly LeafResult[]
+  /** What was decided earlier in the same round. */
+  readonly judged: readonly InstanceChange[]
 }
+
+const FULL = overflowRule()

@@ -187,6 +187,45 @@ describe('attempts', () => {
     ])
   })
 
+  test.each([
+    ['works again', 200],
+    ['still fails', 400],
+  ])('a fallback channel that was reminded is told of the end once, if the other %s', async (_, status) => {
+    const other = await world.channel('ch_2', { isDefault: false })
+    await world.channel('ch_1', { fallbackChannelId: other })
+    await world.notice([fired('alt_1')])
+    await world.advance(SEC)
+    const fails = (first: number) => {
+      world.answer = ({ url }) => (url.includes('ch_1') ? answered(first) : OK)
+    }
+    fails(400)
+    await world.notice([fired('alt_1', { event: 'repeat', revision: 2 })])
+    await world.advance(MINUTE)
+    fails(status)
+    await world.notice([resolved('alt_1', { revision: 3 })])
+    await world.advance(MINUTE)
+    expect(world.received.map(({ url, type }) => `${new URL(url).host} ${type}`).sort()).toEqual([
+      'ch_1.example.com alert.fired',
+      'ch_1.example.com alert.repeat',
+      'ch_1.example.com alert.resolved',
+      'ch_2.example.com alert.repeat',
+      'ch_2.example.com alert.resolved',
+    ])
+  })
+
+  test('a channel that did not take a raised severity is told of the end of what it was told before', async () => {
+    await world.channel('ch_1')
+    await world.notice([fired('alt_1')])
+    await world.advance(SEC)
+    world.answer = () => answered(400)
+    await world.notice([fired('alt_1', { revision: 2, severity: 'critical', highestSeverity: 'critical' })])
+    await world.advance(MINUTE)
+    world.answer = () => OK
+    await world.notice([resolved('alt_1', { revision: 3 })])
+    await world.advance(MINUTE)
+    expect(world.told()).toEqual(['alt_1 fired', 'alt_1 fired', 'alt_1 resolved'])
+  })
+
   test('410 disables the channel, and an edit enables it again', async () => {
     const id = await world.channel('ch_1')
     world.answer = () => answered(410)

@@ -16,6 +16,7 @@ import {
   restartDelivery,
   type SendResult,
   toFallback,
+  withoutAlerts,
 } from '../../domain/alert/delivery.ts'
 import type { MessageAlert } from '../../domain/alert/message.ts'
 import { decodeNotice, type Notice } from '../../domain/alert/notice.ts'
@@ -271,21 +272,32 @@ export class Notifier {
     this.poll()
   }
 
-  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told (N2). */
+  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told, unless it took an
+   *  earlier message (N2). */
   #passOn(channel: Channel, delivery: Delivery): void {
-    const { store, clock } = this.#ports
+    const { store } = this.#ports
     const fallback = this.#fallbackOf(channel)
     const isFallbackItself = delivery.id.split('_ch_').length > 2
-    const passed =
-      fallback === undefined || isFallbackItself ? undefined : toFallback(delivery, fallback.id, clock.now())
+    const passed = fallback === undefined || isFallbackItself ? undefined : this.#passedTo(fallback, delivery)
     for (const { alertId, event } of delivery.members) {
-      if (event !== 'fired') continue
+      if (event === 'resolved') continue
       const told = new Set(store.notifiedChannelsOf(alertId))
-      if (!told.delete(channel.id)) continue
+      if (!told.has(channel.id)) continue
+      if (!store.hasArrived(alertId, channel.id)) told.delete(channel.id)
       if (passed !== undefined) told.add(passed.channelId)
       store.setNotifiedChannels(alertId, told)
     }
     if (passed !== undefined) this.#queueOf(passed.channelId).put(passed)
+  }
+
+  /** The delivery for the fallback channel, without alerts whose end that channel is told of by itself. */
+  #passedTo({ id }: Channel, delivery: Delivery): Delivery | undefined {
+    const { store, clock } = this.#ports
+    const isTold = (alertId: AlertId) =>
+      store.notifiedOf(alertId).some(({ channelId, event }) => channelId === id && event === 'resolved')
+    const ended = delivery.members.filter(({ event }) => event === 'resolved').map(({ alertId }) => alertId)
+    const left = withoutAlerts(delivery, new Set(ended.filter(isTold)))
+    return left && toFallback(left, id, clock.now())
   }
 
   #fallbackOf({ fallbackChannelId }: Channel): Channel | undefined {

@@ -71,12 +71,12 @@ export class Leader {
     if (this.isLeading()) await (await this.services()).broadcasts.settle()
   }
 
-  #open(service: LeaderService, term: number): Promise<void> {
-    return retryUntilDone(
-      async () => service.open(),
-      () => term !== this.#terms,
-      { schedule: this.#schedule, failed: this.#failed },
-    )
+  async #open(service: LeaderService, term: number): Promise<void> {
+    const isOver = () => term !== this.#terms
+    const ports = { schedule: this.#schedule, failed: this.#failed }
+    await retryUntilDone(async () => service.open(), isOver, ports)
+    // It was closed while it was opening, and has begun since.
+    if (isOver()) service.close()
   }
 }
 

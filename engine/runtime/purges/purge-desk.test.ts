@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
@@ -164,6 +165,64 @@ test('a purge whose first step was not answered is carried out, not only by the 
   await expect(desk.purge(purge)).rejects.toMatchObject({ code: 'NODE_UNREACHABLE' })
   await time.advance(2 * LIMITS.purgeEveryMs)
   expect([devices.size, (await store.documents.list('purges')).length, gone]).toEqual([0, 0, [a]])
+  desk.close()
+  end()
+})
+
+test('a purge whose first step was not answered keeps its condition, so a device that was edited since stays', async () => {
+  const devices = new Set([a])
+  const asked: DeviceRequest[] = []
+  const freed: DeviceId[] = []
+  let faults = 1
+  const { desk, store, time, end } = openDesk(devices, {
+    submit: async (_, request) => {
+      asked.push(request)
+      if (faults-- > 0) throw new Fault('NODE_UNREACHABLE', { retryable: true })
+      return { kind: 'refused', code: 'PRECONDITION_FAILED', detail: { expected: 2, got: 1 } }
+    },
+    broker: { free: async (id) => void freed.push(id) },
+  })
+  await desk.open()
+  await expect(desk.purge({ ...purge, ifRevision: 1 })).rejects.toMatchObject({ code: 'NODE_UNREACHABLE' })
+  await time.advance(3 * LIMITS.purgeEveryMs)
+  const decommission = { kind: 'decommission', reason: 'purged', createdAt: START, ifRevision: 1 }
+  expect(asked).toEqual([decommission, decommission])
+  expect([await store.documents.list('purges'), freed]).toEqual([[], []])
+  desk.close()
+  end()
+})
+
+test('a purge of a device that took the id meanwhile is carried out, too', async () => {
+  const devices = new Map<DeviceId, Millis>([[a, START]])
+  let free = () => {}
+  const freed = new Promise<void>((resolve) => {
+    free = resolve
+  })
+  const { desk, store, time, end } = openDesk(new Set(), {
+    submit: async (deviceId, request) => {
+      const createdAt = 'createdAt' in request ? request.createdAt : undefined
+      if (devices.get(deviceId) !== createdAt) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+      if (request.kind === 'purge') devices.delete(deviceId)
+      return DONE
+    },
+    broker: { free: () => freed },
+  })
+  await desk.open()
+  void desk.purge(purge)
+  await time.advance(LIMITS.purgeEveryMs)
+  expect(devices.size).toBe(0)
+  // The broker has not freed the id yet, but it may be registered.
+  const createdAt = Millis(START + 1)
+  devices.set(a, createdAt)
+  const answer = desk.purge({ ...purge, createdAt })
+  await time.advance(1)
+  free()
+  await time.advance(LIMITS.purgeWaitMs)
+  expect([await answer, devices.size, await store.documents.list('purges')]).toMatchObject([
+    { isOver: true },
+    0,
+    [],
+  ])
   desk.close()
   end()
 })

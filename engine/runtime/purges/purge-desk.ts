@@ -19,7 +19,7 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 export interface Purge {
   readonly deviceId: DeviceId
   readonly createdAt: Millis
-  /** Judged once, before the purge begins. */
+  /** Judged until the device is decommissioned, because the first step may not be answered. */
   readonly ifRevision?: number | undefined
   readonly signed: Authorship
 }
@@ -70,12 +70,11 @@ export class PurgeDesk {
 
   /** Resolves once the device is gone, or after a while with its view so far. */
   async purge(purge: Purge): Promise<PurgeOutcome> {
-    const { deviceId, createdAt, ifRevision, signed } = purge
+    const { deviceId, signed } = purge
     if (!this.#purges.has(deviceId) && this.#purges.size >= LIMITS.purgesMax)
       return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.purgesMax } }
     await this.#save(purge, packr.pack(purge))
-    const decommission = { kind: 'decommission', reason: 'purged', createdAt, ifRevision } as const
-    const submitted = await this.#ports.submit(deviceId, decommission, signed).catch((error: unknown) => {
+    const submitted = await this.#decommission(purge).catch((error: unknown) => {
       // The purge is saved, so it goes on, and the caller may ask again.
       this.#purges.set(deviceId, purge)
       throw error
@@ -115,25 +114,31 @@ export class PurgeDesk {
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
-    const { submit, broker, clock } = this.#ports
+    const { broker, clock } = this.#ports
     const decommissioned: Purge[] = []
     let at = clock.now()
     const failed = await runForAll(purges, async (purge) => {
-      const { deviceId, createdAt, signed } = purge
-      const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
+      const again = await this.#decommission(purge)
       if (again.kind === 'done') {
         decommissioned.push(purge)
         // The owner's clock may be ahead of this one.
         at = Millis(Math.max(at, again.view.device.statusSince))
       } else {
-        // The record is gone, but the leader that removed it may have died before it told the broker.
-        await broker.free(deviceId)
+        // The record is gone, but the leader that removed it may have died before it told the broker. A device that was
+        // edited before its first step arrived stays, and so does its id.
+        if (again.code !== 'PRECONDITION_FAILED') await broker.free(purge.deviceId)
         await this.#removePurge(purge)
       }
     })
     if (decommissioned.length > 0) failed.push(...(await this.#forget(decommissioned, at)))
     // Thrown only after the others are through.
     if (failed.length > 0) throw failed[0]
+  }
+
+  /** The first step. A device that is decommissioned already is not changed by it. */
+  #decommission({ deviceId, createdAt, ifRevision, signed }: Purge): Promise<RequestOutcome> {
+    const request = { kind: 'decommission', reason: 'purged', createdAt, ifRevision } as const
+    return this.#ports.submit(deviceId, request, signed)
   }
 
   /** Removes what is left of devices that were decommissioned until `at`. Resolves with the errors. */
@@ -166,6 +171,9 @@ export class PurgeDesk {
   }
 
   async #removePurge(purge: Purge): Promise<void> {
+    const current = this.#purges.get(purge.deviceId)
+    // A later device with the same id may be purged by now.
+    if (current !== undefined && current.createdAt !== purge.createdAt) return
     await this.#save(purge, undefined)
     this.#purges.delete(purge.deviceId)
     this.#ports.gone(purge.deviceId)

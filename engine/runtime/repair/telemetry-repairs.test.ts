@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
@@ -143,6 +144,33 @@ test('a later repair replaces one that is running', async () => {
   await repairs.close()
   expect(repairs.latest()).toMatchObject({ id: second.id, status: 'done' })
 })
+
+test('a later repair replaces one that saves its progress at that moment', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  let insert = () => {}
+  target.gate = new Promise((resolve) => {
+    insert = resolve
+  })
+  await repairs.start({})
+  // The store writes one thing after the other, takes its time, and shows what it has written.
+  const putFact = bench.store.putFact.bind(bench.store)
+  let writing = Promise.resolve()
+  bench.store.putFact = (...fact) => {
+    writing = writing.then(pass).then(() => putFact(...fact))
+    return writing
+  }
+  const started = repairs.start({})
+  // A second has passed since the first one saved its progress.
+  await bench.time.advance(1_000)
+  insert()
+  expect(await ended()).toMatchObject({ id: (await started).id, status: 'done' })
+})
+
+/** Lets others run for a while. */
+async function pass() {
+  for (let turn = 0; turn < 50; turn++) await setImmediate()
+}
 
 test('closing ends a repair and reports it', async () => {
   const bench = await world()

@@ -1,5 +1,6 @@
 // Repairs of ClickHouse. Only one runs in all processes, and the latest one wins. Its progress is a fact in the store, so
-// any process can report it, and if its process died, the time in the fact stands still.
+// any process can report it, and if its process died, the time in the fact stands still. Which repair is the latest is
+// another fact, written only when one is started, so an earlier one that saves its progress at that moment replaces nothing.
 //
 // P1. Rollups are computed again only for hours that the log has in full: if raw data is missing for good, the rollups
 //     computed while it was there must stay.
@@ -17,7 +18,8 @@ import { shuttingDown } from '../shutting-down.ts'
 import type { InsertSignal } from '../signals.ts'
 import { RowReplay } from './row-replay.ts'
 
-const FACT = 'telemetry_repair'
+const LATEST = 'telemetry_repair'
+const PROGRESS = 'telemetry_repair_progress'
 const HOUR_MS = 3_600_000
 const SAVE_EVERY_MS = 1_000
 /** How often the same partitions are read. A message that kills its shard is left out after some readings. */
@@ -57,7 +59,7 @@ export class TelemetryRepairs implements Repairs {
       rollups: undefined,
       detail: undefined,
     }
-    await ports.store.putFact(FACT, JSON.stringify(repair))
+    await ports.store.putFact(LATEST, JSON.stringify(repair))
     // A repair holds a thread and devices. So however often one is begun, only few are running.
     const before = this.#stop()
     const work = new RunningRepair(repair, this.#options)
@@ -87,9 +89,14 @@ export class TelemetryRepairs implements Repairs {
 }
 
 function latestOf({ store }: TelemetryRepairsOptions['ports']): Repair | undefined {
-  const text = store.getFact(FACT)
-  // Written in this file.
-  return text === undefined ? undefined : (JSON.parse(text) as Repair)
+  const read = (fact: string) => {
+    const text = store.getFact(fact)
+    // Written in this file.
+    return text === undefined ? undefined : (JSON.parse(text) as Repair)
+  }
+  const latest = read(LATEST)
+  const progress = read(PROGRESS)
+  return progress?.id === latest?.id ? progress : latest
 }
 
 class RunningRepair {
@@ -280,7 +287,7 @@ class RunningRepair {
       return
     }
     try {
-      await ports.store.putFact(FACT, JSON.stringify(this.#repair))
+      await ports.store.putFact(PROGRESS, JSON.stringify(this.#repair))
     } catch (error) {
       host.warn('the progress of a repair cannot be saved; the repair goes on', { err: error })
     }

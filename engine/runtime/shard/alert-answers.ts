@@ -32,7 +32,18 @@ export function findAlerts(actors: Actors, query: AlertsQuery, about: AlertConte
 
 export function alertCounts(within: readonly string[] | undefined, alerts: ShardAlerts): AlertCounts {
   const { overloaded, overflowing, counts } = alerts
-  return { ...counts.counts(within), overloaded, overflowing }
+  return {
+    ...counts.counts(within),
+    overloaded: countWithin(within, overloaded),
+    overflowing: countWithin(within, overflowing),
+  }
+}
+
+function countWithin(within: readonly string[] | undefined, actors: ReadonlySet<Actor>): number {
+  if (within === undefined) return actors.size
+  let count = 0
+  for (const { device } of actors) if (isInGroups(device.group, { within })) count++
+  return count
 }
 
 function bodiesOf(

@@ -16,8 +16,8 @@ export class AlertCapacity {
     this.#open = open
   }
 
-  get waiting(): number {
-    return this.#waiting.size
+  get waiting(): ReadonlySet<Actor> {
+    return this.#waiting
   }
 
   get free(): number {

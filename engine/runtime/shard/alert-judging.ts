@@ -61,8 +61,8 @@ export class AlertJudging {
     this.#capacity = new AlertCapacity(ports.openMax, ports.open)
   }
 
-  /** How many devices wait for room although a condition is true on them. */
-  get waiting(): number {
+  /** Devices that wait for room although a condition is true on them. */
+  get waiting(): ReadonlySet<Actor> {
     return this.#capacity.waiting
   }
 
@@ -71,6 +71,7 @@ export class AlertJudging {
     this.#capacity.settled()
   }
 
+  /** Called when no rules are judged for the actor any more. */
   forget(actor: Actor): void {
     this.#capacity.stopWaiting(actor)
   }

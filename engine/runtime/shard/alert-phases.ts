@@ -41,7 +41,9 @@ export function countedAlerts(actor: Actor, now: Millis): readonly CountedAlert[
   })
   const pending = pendingRules(actor, now).flatMap((place): CountedAlert[] => {
     const rule = watch?.fit.rules[place]
-    return rule === undefined ? [] : [{ ruleId: rule.id, severity: rule.rule.severity, state: 'pending' }]
+    if (watch === undefined || rule === undefined) return []
+    const counting = rule.roots.find((_, root) => watch.since(place, root) > 0)
+    return [{ ruleId: rule.id, severity: counting?.severity ?? rule.rule.severity, state: 'pending' }]
   })
   return [...open, ...pending]
 }

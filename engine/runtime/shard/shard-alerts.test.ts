@@ -166,6 +166,19 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(14_001) }))).toEqual(['alert.fired'])
   })
 
+  test('is counted as pending with the severity that it is listed with', () => {
+    const bench = new ShardBench([online])
+    const levels = [
+      { severity: 'warning', value: 10 },
+      { severity: 'critical', value: 20 },
+    ] as const
+    bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10, levels: [...levels] })) })
+    const pending = bench.apply([telemetry('a', 1_000, '{"t":25}')])
+    expect(pending.proposal.feed).toMatchObject([{ alert: { severity: 'critical' } }])
+    const { byState } = bench.ask({ kind: 'alert_counts', within: undefined })
+    expect(byState.pending).toEqual({ info: 0, warning: 0, critical: 1 })
+  })
+
   test('that is new judges the latest values at once', () => {
     const bench = new ShardBench([online])
     bench.apply([telemetry('a', 1, '{"t":11}')])
@@ -201,6 +214,23 @@ describe('a rule that fits a device', () => {
     expect(counts()).toBe(1)
     bench.apply([telemetry(ids.at(-1) ?? '', 5_300, '{"t":1}')])
     bench.work({ sweep: at(5_500) })
+    expect(counts()).toBe(0)
+  })
+
+  test('does not wait for room on a device that it no longer fits', () => {
+    const ids = Array.from({ length: ROOM + 2 }, (_, i) => `d${i}`)
+    const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
+    const bench = new ShardBench(devices, { dueDevicesPerTaskMax: ROOM + 3 })
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    bench.work({ sweep: at(1) })
+    bench.apply(ids.map((id) => telemetry(id, 2, '{"t":11}')))
+    const counts = () => bench.ask({ kind: 'alert_counts', within: undefined }).overflowing
+    expect(counts()).toBe(2)
+    bench.apply([request(ids.at(-1) ?? '', 3, { kind: 'decommission' })])
+    expect(counts()).toBe(1)
+    const narrower = { ...ruleOf({ target: { type: 'device', value: 'd0' } }), revision: 2 }
+    bench.work({ alertSettings: { ...settingsOf(narrower), revision: 2 } })
+    bench.work({ sweep: at(1_000) })
     expect(counts()).toBe(0)
   })
 

@@ -36,7 +36,7 @@ export class ShardAlerts {
   /** by A1 */
   #isCaughtUp = false
   /** Devices that match more rules than may be judged for one device. */
-  readonly #overloaded = new Set<string>()
+  readonly #overloaded = new Set<Actor>()
   /** Actors whose rules still come from an earlier book (A2). */
   readonly #outdated = new Set<Actor>()
   readonly #counts = new AlertCounters()
@@ -64,11 +64,12 @@ export class ShardAlerts {
     return this.#book
   }
 
-  get overloaded(): number {
-    return this.#overloaded.size
+  get overloaded(): ReadonlySet<Actor> {
+    return this.#overloaded
   }
 
-  get overflowing(): number {
+  /** Devices that wait for room although a condition is true on them. */
+  get overflowing(): ReadonlySet<Actor> {
     return this.#judging.waiting
   }
 
@@ -83,7 +84,7 @@ export class ShardAlerts {
       isCaughtUp: this.#isCaughtUp && this.#book !== undefined,
       rules: this.#fleet.counts(sums, actors, now),
       open: this.#counts.open,
-      overflowing: this.overflowing,
+      overflowing: this.overflowing.size,
     }
   }
 
@@ -109,7 +110,7 @@ export class ShardAlerts {
   /** Called when a device is gone: its alerts have ended, and no rule counts it any more. */
   forget(actor: Actor): void {
     this.#counts.forget(actor)
-    this.#overloaded.delete(actor.device.id)
+    this.#overloaded.delete(actor)
     this.#outdated.delete(actor)
     this.#judging.forget(actor)
     this.#fleet.forget(actor)
@@ -126,9 +127,10 @@ export class ShardAlerts {
     if (book === undefined) return
     this.#outdated.delete(actor)
     const { fit, isOverloaded } = book.fitFor(device)
-    if (isOverloaded) this.#overloaded.add(device.id)
-    else this.#overloaded.delete(device.id)
+    if (isOverloaded) this.#overloaded.add(actor)
+    else this.#overloaded.delete(actor)
     if (fit === actor.watch?.fit) return
+    if (fit === undefined) this.#judging.forget(actor)
     const memory = actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)
     actor.watchMemory = fit === undefined ? memory : undefined
     actor.watch = fit && restoreWatch(fit, memory, (metric) => latestOf(actor, metric))
