@@ -1,8 +1,10 @@
 // The world of the contract test: the REST layer on an in-memory engine, with one object of each kind. It is reset before
 // each request.
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ALL_PARTITIONS } from '../../../engine/domain/partition.ts'
 import type { User } from '../../../engine/ports/users.ts'
+import type { StandingTime } from '../../../engine/testing/standing-time.ts'
 import {
   BroadcastId,
   ChannelId,
@@ -24,6 +26,8 @@ import type { KnownValues } from './valid-values.ts'
 
 const PASSWORD = 'correct horse'
 const STEP_MS = 250
+/** A request that has no answer after so many turns of the event loop waits for time to pass. */
+const TURNS_MAX = 1_000
 const FIRMWARE = FirmwareId('fw_1')
 const VIEW = {
   ...{ id: 'vw_1', name: 'x', path: '/devices', query: '', isShared: true },
@@ -242,7 +246,8 @@ export async function openWorld(): Promise<World> {
     async send({ method, url, headers, body, hasToken }) {
       clock.at += STEP_MS
       const bearer = hasToken ? { token } : {}
-      const answer = await request(`${method} ${url}`, { ...bearer, headers: { ...headers, cookie }, body })
+      const call = { ...bearer, headers: { ...headers, cookie }, body }
+      const answer = await passTime(clock, request(`${method} ${url}`, call))
       cookie = String(answer.headers['set-cookie'] ?? cookie)
       return answer
     },
@@ -277,4 +282,17 @@ export async function openWorld(): Promise<World> {
         engine.users.getPreferences(user.id),
       ]),
   }
+}
+
+/** Lets time pass while the work waits for it. */
+async function passTime<T>(clock: StandingTime, work: Promise<T>): Promise<T> {
+  let isDone = false
+  const end = work.finally(() => {
+    isDone = true
+  })
+  for (let turns = 1; !isDone; turns++) {
+    await nextTurn()
+    if (turns % TURNS_MAX === 0) clock.at += STEP_MS
+  }
+  return end
 }
