@@ -96,6 +96,22 @@ test('seqs that the store has seen are not reused', async () => {
   await again.close()
 })
 
+test('a reader reaches the end of a partition whose entries are gone, even after another restart', async () => {
+  const [inserted, applied] = [3, 5].map((seq) => NOTHING.map((_, p) => (p === 1 ? seq : 0)))
+  const readAll = async (log: Log) => {
+    const entries = await drain(log.reader([Partition(1), Partition(2)], inserted ?? NOTHING))
+    return entries.map(({ partition, seq, body }) => `${partition}.${seq} ${body}`)
+  }
+  const log = open({ notBefore: applied ?? NOTHING })
+  expect(await readAll(log)).toEqual(['1.5 '])
+  await log.append([bundle(2, 'a')], Micros(1))
+  const again = await restart(log)
+  expect(await readAll(again)).toEqual(['2.1 97', '1.5 '])
+  await again.append([bundle(1, 'b'), bundle(2, 'b')], Micros(2))
+  expect(await readAll(again)).toEqual(['2.1 97', '1.6 98', '2.2 98'])
+  await again.close()
+})
+
 test('a log that a power cut may have torn is set aside', async () => {
   const log = open({ durability: 'process' })
   const options = paths.get(log)
