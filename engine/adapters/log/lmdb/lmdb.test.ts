@@ -125,3 +125,15 @@ test('a log that a power cut may have torn is set aside', async () => {
   expect(await after.append([bundle(1, 'b')], Micros(2))).toEqual([1])
   await after.close()
 })
+
+test('a log that was removed after a power cut begins anew', async () => {
+  const log = open({ durability: 'process' })
+  const options = paths.get(log)
+  if (options === undefined) throw new Error('no such log')
+  await log.close()
+  rmSync(options.path, { recursive: true })
+  writeFileSync(`${options.path}.unsynced`, 'another boot')
+  const after = open(options)
+  expect(await after.append([bundle(1, 'a')], Micros(1))).toEqual([1])
+  await after.close()
+})
