@@ -38,6 +38,7 @@ export async function openFirmware({
     },
     jobs: {
       isWithdrawn: () => false,
+      untilKnown: async () => {},
       began: () => {},
       sent: () => {},
       refused: () => {},
