@@ -150,6 +150,9 @@ export class FirmwareDesk {
         deployments: [],
         used_by_devices: devices,
       })
+    // A deployment may have begun while the devices were counted.
+    const inUseNow = this.#inUse(id)
+    if (inUseNow !== undefined) return inUseNow
     await this.#ports.store.save({
       ...NO_SAVE,
       claims: this.#ports.claims,

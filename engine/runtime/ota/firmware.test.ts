@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { DeploymentId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord, OpenImage } from '../../ports/ota.ts'
 import { contentOf, NOW, openFirmware } from './testing/firmware-world.ts'
 
@@ -120,6 +121,22 @@ test('a change for a revision other than the current one is refused', async () =
   expect(await library.remove({ id, revision: 1, force: false })).toMatchObject({
     code: 'PRECONDITION_FAILED',
   })
+})
+
+test('a firmware of which a deployment begins while its devices are counted is not removed', async () => {
+  const active: DeploymentId[] = []
+  const { library, upload } = await openFirmware({
+    use: {
+      deployments: () => ({ active, total: active.length }),
+      async countRollbackDevices() {
+        active.push(DeploymentId('dep_1'))
+        return 0
+      },
+    },
+  })
+  const { id } = recordOf(await upload('1.0.0', 'abc'))
+  const removed = await library.remove({ id, revision: undefined, force: false })
+  expect(removed).toMatchObject({ code: 'FIRMWARE_IN_USE', detail: { deployments: ['dep_1'] } })
 })
 
 describe('images', () => {
