@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DeploymentId } from '../../../schemas/ids.ts'
+import { MemoryBlobs } from '../../adapters/blobs/testing/memory.ts'
 import type { FirmwareRecord, OpenImage } from '../../ports/ota.ts'
 import { contentOf, NOW, openFirmware } from './testing/firmware-world.ts'
 
@@ -155,6 +156,17 @@ describe('images', () => {
     await blobs.delete(record.imageKey)
     time.at += 60_000
     expect(await library.openImage(record)).toEqual({ kind: 'missing' })
+  })
+
+  test('half an upload that a crash left is removed after a day', async () => {
+    const blobs = new MemoryBlobs()
+    const left = new Set([`firmware/${NOW}-a`, `firmware/${NOW + DAY_MS}-b`, 'firmware/other'])
+    blobs.dropUnfinished = async ({ prefix, isMeant }) => {
+      for (const key of left) if (key.startsWith(prefix) && isMeant(key)) left.delete(key)
+    }
+    const { time } = await openFirmware({ blobs })
+    time.at = NOW + DAY_MS + 3_600_000
+    await expect.poll(() => [...left]).toEqual([`firmware/${NOW + DAY_MS}-b`, 'firmware/other'])
   })
 
   test('images that a crash left are removed after a day, and no others', async () => {
