@@ -15,6 +15,7 @@ function read(body: string, take: FormOptions<string>['consume']) {
     silenceMs: 30_000,
     fileFields: ['file'],
     consume: take,
+    discard: async () => {},
     refuse: () => undefined,
   })
 }
