@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -66,6 +66,21 @@ test('trimmed entries free their disk space', async () => {
     expect(readdirSync(path).length).toBeLessThanOrEqual(4)
   }
   expect(log.ends()[1]).toBe(100)
+  await log.close()
+})
+
+test('a file that cannot be removed is removed later, and holds up nothing else', async () => {
+  const log = open({ retentionMs: 0, segmentBytes: 1 })
+  const { path } = paths.get(log) ?? { path: '' }
+  const obstacle = join(path, '0000000000000001.mdb-lock')
+  for (let i = 1; i <= 3; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1000))
+  rmSync(obstacle)
+  mkdirSync(obstacle)
+  await expect(log.trim(log.ends())).rejects.toThrow()
+  rmdirSync(obstacle)
+  for (let i = 4; i <= 6; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1000))
+  await log.trim(log.ends())
+  expect(readdirSync(path).filter((name) => name.endsWith('.mdb'))).toEqual(['0000000000000006.mdb'])
   await log.close()
 })
 
