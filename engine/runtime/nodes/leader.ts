@@ -73,7 +73,11 @@ export class Leader {
 
   #open(service: LeaderService, term: number): Promise<void> {
     return retryUntilDone(
-      async () => service.open(),
+      async () => {
+        await service.open()
+        // The term ended meanwhile, when there was nothing to close yet.
+        if (term !== this.#terms) service.close()
+      },
       () => term !== this.#terms,
       { schedule: this.#schedule, failed: this.#failed },
     )
