@@ -158,6 +158,18 @@ describe('images', () => {
     expect(await library.openImage(record)).toEqual({ kind: 'missing' })
   })
 
+  test('images of records that another leader wrote are kept, although nobody has noticed that it leads', async () => {
+    const cutOff = await openFirmware()
+    const { upload, keys, time } = await openFirmware(cutOff)
+    await upload('1.0.0', 'abc')
+    for (let days = 0; days < 3; days++) {
+      time.at += DAY_MS
+      // Lets the sweeps end.
+      await new Promise(setImmediate)
+    }
+    expect((await keys()).length).toBe(1)
+  })
+
   test('half an upload that a crash left is removed after a day', async () => {
     const blobs = new MemoryBlobs()
     const left = new Set([`firmware/${NOW}-a`, `firmware/${NOW + DAY_MS}-b`, 'firmware/other'])

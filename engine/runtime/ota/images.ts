@@ -78,13 +78,13 @@ export class Images {
   }
 
   /** Removes images that have had no record for long enough (I1). `kept` is called after images are listed. */
-  async sweep(kept: () => ReadonlySet<string>): Promise<void> {
+  async sweep(kept: () => Promise<ReadonlySet<string>>): Promise<void> {
     const { blobs } = this.#ports
     if (blobs === undefined) return
     const before = this.#ports.clock.now() - LIMITS.imageOrphanMs
     for (let after: string | undefined; ; ) {
       const page = await blobs.list({ prefix: PREFIX, after, limit: LIMITS.blobsListedMax })
-      const known = kept()
+      const known = await kept()
       const gone = page.filter(({ key }) => !known.has(key) && uploadStartedAt(key) < before)
       for (const { key } of gone) await this.remove(key)
       after = page.at(-1)?.key
