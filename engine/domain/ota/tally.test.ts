@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
-import { DeploymentId, Millis } from '../../../schemas/ids.ts'
-import { heldAt, Tallies } from './tally.ts'
-import { notified, type UpdatedDevice, updateAt } from './testing/updated-device.ts'
+import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { countOf } from './deployment-count.ts'
+import { NO_FIRMWARE } from './firmware-part.ts'
+import { planGrants, type RunningDeployment } from './grant-plan.ts'
+import { newJob } from './job.ts'
+import { emptyTally, heldAt, type JobTally, Tallies } from './tally.ts'
+import { deployment } from './testing/deployment.ts'
+import { notified, plan, type UpdatedDevice, updateAt } from './testing/updated-device.ts'
 
 const stateOf = ({ device }: UpdatedDevice) => ({
   deviceId: device.id,
@@ -35,4 +40,28 @@ test('a device that was decommissioned after it succeeded is no longer looked af
   const { id } = device.device
   expect(tallyOf('offline')).toMatchObject([{ succeeded: 1, proved: [{ deviceId: id }], offline: [id] }])
   expect(tallyOf('decommissioned')).toMatchObject([{ succeeded: 1, proved: [], offline: [] }])
+})
+
+test('devices that wait for their gateway do not hold up the others, however many they are', () => {
+  const gateway = 'gateway' as DeviceId
+  const device = notified()
+  const job = newJob(plan(), { createdAt: Millis(0), fromVersion: undefined, awaySince: undefined })
+  const ready = (name: string, parentId?: DeviceId) => ({
+    ...stateOf(device),
+    ...{ deviceId: name as DeviceId, firmware: { ...NO_FIRMWARE, jobs: [job] }, parentId },
+  })
+  const tallies = new Tallies([DeploymentId('dep_1')], Millis(60_000))
+  for (let n = 0; n < 2_000; n++) tallies.add(ready(`sub-${n}`, gateway), 0)
+  for (let n = 0; n < 2_000; n++) tallies.add(ready(`other-${n}`), 0)
+  const running = (name: string, tally: Partial<JobTally>): RunningDeployment => {
+    const each = deployment({ id: DeploymentId(name) })
+    const count = countOf(each, [{ ...emptyTally(each.id, 0), ...tally }])
+    return { deployment: each, count, window: 10, startsLeft: 100 }
+  }
+  const busy = { holders: [{ deviceId: gateway, parentId: undefined, grants: 1, isDownloading: true }] }
+  const [found] = tallies.all()
+  const { grants } = planGrants([running('dep_0', busy), running('dep_1', found ?? {})], {
+    ...{ downloadsMax: 100, now: Millis(60_000) },
+  })
+  expect([found?.ready, found?.candidates.length, grants.length]).toEqual([4_000, 1_000, 10])
 })

@@ -157,10 +157,12 @@ export class Tallies {
   readonly #open = new Map<string, OpenTally>()
   readonly #ids: ReadonlySet<DeploymentId>
   readonly #now: Millis
+  #seed: number
 
   constructor(ids: readonly DeploymentId[], now: Millis) {
     this.#ids = new Set(ids)
     this.#now = now
+    this.#seed = now >>> 0
   }
 
   add(state: FirmwareState, readySince: number): void {
@@ -189,16 +191,32 @@ export class Tallies {
       tally.holders.push({ ...holder, isDownloading: at !== undefined && isDownloading(at) })
     }
     if (isEarly(status) && tally.stoppable.length < NAMED_MAX) tally.stoppable.push(deviceId)
-    if (job.rollback === 'due' && state.takesOta && tally.returners.length < NAMED_MAX)
-      tally.returners.push({ deviceId, parentId, version: job.fromVersion })
+    if (job.rollback === 'due' && state.takesOta)
+      this.#name(tally.returners, { deviceId, parentId, version: job.fromVersion }, tally.due)
     if (status !== 'pending' || job.isGranted) return
     const held = heldAt(job, state, this.#now)
     if (held !== undefined) tally.held[held] = (tally.held[held] ?? 0) + 1
     else {
       tally.ready++
-      if (tally.candidates.length < NAMED_MAX)
-        tally.candidates.push({ deviceId, parentId, grants: job.grants, since: readySince })
+      const candidate = { deviceId, parentId, grants: job.grants, since: readySince }
+      this.#name(tally.candidates, candidate, tally.ready)
     }
+  }
+
+  /** Adds the nth that could be named. If there are too many, chance decides which are: if always the same were, and had to
+   *  wait for their gateway, all others would wait with them. */
+  #name<Item>(named: Item[], item: Item, n: number): void {
+    if (named.length < NAMED_MAX) named.push(item)
+    else {
+      const place = Math.floor(this.#chance() * n)
+      if (place < NAMED_MAX) named[place] = item
+    }
+  }
+
+  /** A number from 0 to 1 that depends on the time of the count only. */
+  #chance(): number {
+    this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0
+    return this.#seed / 2 ** 32
   }
 
   #succeeded(tally: OpenTally, job: Job, state: FirmwareState): void {
