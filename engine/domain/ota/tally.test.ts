@@ -4,6 +4,7 @@ import { countOf } from './deployment-count.ts'
 import { NO_FIRMWARE } from './firmware-part.ts'
 import { planGrants, type RunningDeployment } from './grant-plan.ts'
 import { newJob } from './job.ts'
+import { failedGate } from './stage-gate.ts'
 import { emptyTally, heldAt, type JobTally, Tallies } from './tally.ts'
 import { deployment } from './testing/deployment.ts'
 import { notified, plan, type UpdatedDevice, updateAt } from './testing/updated-device.ts'
@@ -64,4 +65,19 @@ test('devices that wait for their gateway do not hold up the others, however man
     ...{ downloadsMax: 100, now: Millis(60_000) },
   })
   expect([found?.ready, found?.candidates.length, grants.length]).toEqual([4_000, 1_000, 10])
+})
+
+test('a gate goes by all devices that are not well after their update, however many it allows', () => {
+  const device = updateAt('confirming').look(10)
+  const tallies = new Tallies([DeploymentId('dep_1')], Millis(60_000))
+  for (let n = 0; n < 2_000; n++) {
+    const name = { deviceId: `device-${n}` as DeviceId }
+    tallies.add({ ...stateOf(device), ...name, status: n < 1_200 ? 'offline' : 'error' }, 0)
+  }
+  const [stage] = countOf(deployment(), tallies.all()).stages
+  const gateOf = (maxOffline: number, inError: number) =>
+    stage && failedGate(stage, { maxOffline, inError, alerts: undefined, metrics: [] })
+  expect(gateOf(1_199, 800)).toMatchObject({ max_offline: 1_199 })
+  expect(gateOf(1_200, 799)).toMatchObject({ in_error: 799 })
+  expect(gateOf(1_200, 800)).toBeUndefined()
 })

@@ -60,9 +60,11 @@ export interface JobTally {
   readonly stoppable: readonly DeviceId[]
   /** Devices that succeeded, up to a limit. Without those that were decommissioned since. */
   readonly proved: readonly RollbackCandidate[]
-  /** Devices that succeeded and are not well: offline, or in error. */
+  /** Devices that succeeded and are not well: offline, or in error. Named up to a limit. */
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
+  readonly offlineCount: number
+  readonly inErrorCount: number
   /** Devices for which alerts of this severity or a worse one have fired since. */
   readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
   readonly lastSuccessAt: Millis | undefined
@@ -144,6 +146,8 @@ export function emptyTally(deploymentId: DeploymentId, stage: number): OpenTally
     proved: [],
     offline: [],
     inError: [],
+    offlineCount: 0,
+    inErrorCount: 0,
     alerting: { warning: [], critical: [] },
     lastSuccessAt: undefined,
     due: 0,
@@ -229,9 +233,8 @@ export class Tallies {
     if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
     noteAlerts(tally.alerting, state, job)
     if (job.wasInError) return
-    if (status === 'error' && tally.inError.length < NAMED_MAX) tally.inError.push(deviceId)
-    else if ((status === 'offline' || !isConnected) && tally.offline.length < NAMED_MAX)
-      tally.offline.push(deviceId)
+    if (status === 'error') this.#name(tally.inError, deviceId, ++tally.inErrorCount)
+    else if (status === 'offline' || !isConnected) this.#name(tally.offline, deviceId, ++tally.offlineCount)
   }
 
   #tallyOf({ plan: { deploymentId, stage } }: Job): OpenTally {
