@@ -81,3 +81,11 @@ test('a gate goes by all devices that are not well after their update, however m
   expect(gateOf(1_200, 799)).toMatchObject({ in_error: 799 })
   expect(gateOf(1_200, 800)).toBeUndefined()
 })
+
+test('the devices named to go back with their deployment are not always the first of many', () => {
+  const device = updateAt('confirming').look(10)
+  const tallies = new Tallies([DeploymentId('dep_1')], Millis(60_000))
+  for (let n = 0; n < 4_000; n++) tallies.add({ ...stateOf(device), deviceId: `device-${n}` as DeviceId }, 0)
+  const named = tallies.all()[0]?.proved.map(({ deviceId }) => Number(deviceId.slice('device-'.length))) ?? []
+  expect([named.length, Math.max(...named) > 2_000]).toEqual([1_000, true])
+})

@@ -230,7 +230,7 @@ export class Tallies {
     if (tally.lastSuccessAt === undefined || at > tally.lastSuccessAt) tally.lastSuccessAt = at
     // It is not unwell, and cannot go back.
     if (status === 'decommissioned') return
-    if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
+    this.#name(tally.proved, { deviceId, parentId, version: job.fromVersion }, tally.succeeded)
     noteAlerts(tally.alerting, state, job)
     if (job.wasInError) return
     if (status === 'error') this.#name(tally.inError, deviceId, ++tally.inErrorCount)
