@@ -10,9 +10,12 @@ import type { Caller } from './caller.ts'
 import { newSecret, parseKey } from './key-secret.ts'
 
 export interface ApiKeys {
+  /** `wantedId`: the id that an earlier try of the same request had, if there was one. Its answer was lost, so nobody has
+   *  the secret, which is replaced unless the key is in use. */
   create(
     about: Pick<ApiKey, 'name' | 'role' | 'groups' | 'expiresAt'>,
     by: UserId,
+    wantedId?: string,
   ): Promise<{ readonly kind: 'created'; readonly key: ApiKey; readonly token: string } | Refusal>
   /** Resolves with false if there is no such key. The key's open sockets are closed at once. */
   remove(id: UserId): Promise<boolean>
@@ -22,9 +25,9 @@ export interface ApiKeys {
   ): { readonly expiresAt: Millis | undefined; readonly current: () => Caller | undefined } | undefined
 }
 
-const KEY_FORMAT = { prefix: 'flk_', idPrefix: 'key_' } as const
+export const API_KEY_FORMAT = { prefix: 'flk_', idPrefix: 'key_' } as const
 
-export const isApiKey = (token: string): boolean => token.startsWith(KEY_FORMAT.prefix)
+export const isApiKey = (token: string): boolean => token.startsWith(API_KEY_FORMAT.prefix)
 
 export function createApiKeys({
   users,
@@ -51,10 +54,16 @@ export function createApiKeys({
       .finally(() => noting.delete(id))
   }
 
+  function isInUse(id: string): boolean {
+    const key = users.getKey(UserId(id))
+    if (key === undefined) return false
+    return key.lastUsedAt !== undefined || key.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
+  }
+
   return {
-    async create(about, by) {
-      const id = ids.next(KEY_FORMAT.idPrefix)
-      const { text, hash } = newSecret(KEY_FORMAT, id)
+    async create(about, by, wantedId) {
+      const id = wantedId === undefined || isInUse(wantedId) ? ids.next(API_KEY_FORMAT.idPrefix) : wantedId
+      const { text, hash } = newSecret(API_KEY_FORMAT, id)
       const key: ApiKey = {
         ...about,
         id: UserId(id),
@@ -74,7 +83,7 @@ export function createApiKeys({
     remove: (id) => users.removeKey(id),
 
     find(token) {
-      const presented = parseKey(KEY_FORMAT, token)
+      const presented = parseKey(API_KEY_FORMAT, token)
       const id = UserId(presented?.id ?? '')
       const key = users.getKey(id)
       if (key === undefined || presented?.matches(key.secretHash) !== true) return undefined

@@ -8,20 +8,23 @@ import { type Refusal, refused } from '../refusal.ts'
 import { newSecret, parseKey } from './key-secret.ts'
 
 export interface ProvisioningKeys {
+  /** `wantedId`: the id that an earlier try of the same request had, if there was one. Its answer was lost, so nobody has
+   *  the secret, which is replaced unless the key is in use. */
   create(
     about: Pick<
       ProvisioningKey,
       'name' | 'deviceType' | 'group' | 'idPattern' | 'needsApproval' | 'devicesMax' | 'expiresAt'
     >,
     by: UserId,
+    wantedId?: string,
   ): Promise<{ readonly kind: 'created'; readonly key: ProvisioningKey; readonly text: string } | Refusal>
   /** Finds the record of a key, expired or not. */
   find(text: string): Promise<ProvisioningKey | undefined>
 }
 
-const KEY_FORMAT = { prefix: 'flp_', idPrefix: 'prk_' } as const
+export const PROVISIONING_KEY_FORMAT = { prefix: 'flp_', idPrefix: 'prk_' } as const
 
-export const isProvisioningKey = (text: string): boolean => text.startsWith(KEY_FORMAT.prefix)
+export const isProvisioningKey = (text: string): boolean => text.startsWith(PROVISIONING_KEY_FORMAT.prefix)
 
 export function createProvisioningKeys({
   users,
@@ -33,14 +36,20 @@ export function createProvisioningKeys({
   readonly clock: Clock
 }): ProvisioningKeys {
   const findKey = (text: string) => {
-    const presented = parseKey(KEY_FORMAT, text)
+    const presented = parseKey(PROVISIONING_KEY_FORMAT, text)
     const key = presented && users.getProvisioningKey(UserId(presented.id))
     return key !== undefined && presented?.matches(key.secretHash) === true ? key : undefined
   }
+  function isInUse(id: string): boolean {
+    const key = users.getProvisioningKey(UserId(id))
+    if (key === undefined) return false
+    return key.taken > 0 || key.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
+  }
   return {
-    async create(about, by) {
-      const id = ids.next(KEY_FORMAT.idPrefix)
-      const { text, hash } = newSecret(KEY_FORMAT, id)
+    async create(about, by, wantedId) {
+      const id =
+        wantedId === undefined || isInUse(wantedId) ? ids.next(PROVISIONING_KEY_FORMAT.idPrefix) : wantedId
+      const { text, hash } = newSecret(PROVISIONING_KEY_FORMAT, id)
       const key: ProvisioningKey = {
         ...about,
         id: UserId(id),
@@ -59,7 +68,7 @@ export function createProvisioningKeys({
 
     async find(text) {
       const key = findKey(text)
-      if (key !== undefined || parseKey(KEY_FORMAT, text) === undefined) return key
+      if (key !== undefined || parseKey(PROVISIONING_KEY_FORMAT, text) === undefined) return key
       // Another node may just have created the key.
       await users.catchUp()
       return findKey(text)

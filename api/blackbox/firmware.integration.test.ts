@@ -154,6 +154,26 @@ async function halfUpload(version: string): Promise<void> {
 }
 const unfinished = () => join(service.dataDir, 'blobs', 'unfinished')
 
+test('the link of a job that was cancelled alone stays withdrawn over a crash of the service', async () => {
+  const token = await registerDevice(admin, 'l1', { group: 'l' })
+  const client = await connectDevice(service, 'l1', token)
+  await client.subscribeAsync('fleet/l1/ota', { qos: 1 })
+  await publish(client, 'l1', { status: 'online', firmware_version: '1.0' }, 'status')
+  const told = new Promise<Buffer>((resolve) => client.once('message', (_, payload) => resolve(payload)))
+  const id = await deploy('l')
+  const { pathname, search } = new URL(JSON.parse(String(await told)).url)
+  const statusOf = async () => (await fetch(`${service.httpUrl}${pathname}${search}`)).status
+  expect(await statusOf()).toBe(200)
+  expect(await admin.post(`/ota/deployments/${id}/devices/l1/cancel`, {})).toMatchObject({ status: 200 })
+  await applied(async () => expect(await statusOf()).toBe(410))
+  await client.endAsync()
+  service.kill('SIGKILL')
+  await service.ended
+  service = await service.again()
+  admin = await service.admin()
+  expect(await statusOf()).toBe(410)
+})
+
 test('a deployment outlives the service, also for a device in the middle of the DDI; of half an upload nothing is left', async () => {
   const token = await registerDevice(admin, 'c1', { group: 'c' })
   const ddi = await ddiOf('c2')

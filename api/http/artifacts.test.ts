@@ -94,6 +94,15 @@ test('a changed link is refused, an expired one is reported as expired, and a ya
   expect(codeOf(await get())).toEqual([403, 403, 'URL_EXPIRED'])
 })
 
+test('a link is refused whose job was cancelled before this node started', async () => {
+  const { get, engine } = await openLink()
+  const { downloads } = engine.firmware
+  downloads.untilKnown = async () => {
+    downloads.isWithdrawn = () => true
+  }
+  expect((await get()).statusCode).toBe(410)
+})
+
 describe('a device that cannot download its image now gets the full time for it again', () => {
   async function opened(options: HarnessOptions = {}) {
     const link = await openLink(options)

@@ -1,5 +1,6 @@
-// The download links of devices. They are outside of the API and need no login, no actor and no database: a link contains
-// all that is needed, and its signature proves that this service issued it.
+// The download links of devices. They are outside of the API and need no login and no database: a link contains all that is
+// needed, and its signature proves that this service issued it. The device's actor is asked once for each job, because the
+// job may have been cancelled before this node started.
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -33,6 +34,7 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
     if (link === undefined) return deny({ request, reply }, refused('URL_INVALID'))
     const restSec = Math.floor((link.expiresAt - clock.now()) / 1_000)
     if (restSec <= 0) return deny({ request, reply }, refused('URL_EXPIRED'))
+    await firmware.downloads.untilKnown(link)
     const withdrawal = withdrawalOf(link)
     const record = firmware.get(link.firmwareId)
     if (withdrawal !== undefined || record === undefined)

@@ -18,6 +18,7 @@ function read(body: string | Iterable<Buffer>, take: FormOptions<string>['consum
     silenceMs: 30_000,
     fileFields: ['file'],
     consume: take,
+    discard: async () => {},
     refuse: () => undefined,
   })
 }

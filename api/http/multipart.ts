@@ -34,6 +34,8 @@ export interface FormOptions<Result> {
   readonly fileFields: readonly string[]
   /** Reads the content to its end, or rejects it by throwing. */
   readonly consume: (content: AsyncIterable<Uint8Array>) => Promise<Result>
+  /** Called if the form is refused although its file was consumed. */
+  readonly discard: (result: Result) => Promise<void>
   /** Called for each piece of the file with the bytes so far, and with the fields that preceded the file. */
   readonly refuse: (bytes: number, fields: Readonly<Record<string, string>>) => Refusal | undefined
 }
@@ -93,9 +95,10 @@ class Form<Result> {
       return { kind: 'form', fields: this.#fields, file: result }
     }
     file?.content.destroy(new AbandonedUpload('the upload was given up'))
-    await file?.result.catch((error: unknown) => {
+    const result = await file?.result.catch((error: unknown) => {
       if (!(error instanceof AbandonedUpload)) throw error
     })
+    if (result !== undefined) await this.#options.discard(result)
     return refusal
   }
 

@@ -118,6 +118,43 @@ describe('the same request under the same key', () => {
 })
 
 describe('a command under a key', () => {
+  test.each([
+    ['a view', '/api/v1/views', { name: 'Mine', path: '/devices' }],
+    ['an API key', '/api/v1/api-keys', { name: 'ci', role: 'viewer' }],
+    [
+      'a provisioning key',
+      '/api/v1/auth/provisioning-keys',
+      { type: 'simulator', limit: 2, ttl_sec: 172_800 },
+    ],
+  ])('makes %s once, even if the service died before it could store the answer', async (_, path, body) => {
+    const { login, request, clock, user } = await asAdmin(forgetful)
+    const send = async (line: string) => {
+      const { token } = await login('admin', { id: user.id })
+      return await request(line, {
+        token,
+        body: line.startsWith('GET') ? undefined : body,
+        headers: key('k'),
+      })
+    }
+    const total = async () => (await send(`GET ${path}`)).body.total
+    for (let tries = 0; tries < 2; tries++) expect((await send(`POST ${path}`)).status).toBe(201)
+    expect(await total()).toBe(1)
+    // From now on the key is a new one.
+    clock.at += LIMITS.idempotencyKeyMs
+    expect([(await send(`POST ${path}`)).status, await total()]).toEqual([201, 2])
+  })
+
+  test('makes another API key if the first one was used: somebody has its secret', async () => {
+    const { send, request } = await asAdmin(forgetful)
+    const make = () => send('POST /api/v1/api-keys', { name: 'ci', role: 'viewer' }, key('k'))
+    const { body: lost } = await make()
+    const { body: first } = await make()
+    const meOf = (token: string) => request('GET /api/v1/auth/me', { token })
+    expect([(await meOf(lost.api_key)).status, (await meOf(first.api_key)).status]).toEqual([401, 200])
+    const { body: second } = await make()
+    expect([(await meOf(first.api_key)).status, (await meOf(second.api_key)).status]).toEqual([200, 200])
+  })
+
   test('is found for a day, however many commands follow it', async () => {
     const { send, device, engine, clock } = await asAdmin()
     const id = await device('r')

@@ -5,16 +5,18 @@ import { toIso, UserId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
 import { API } from '../../schemas/operation.ts'
 import { createApiKey, deleteApiKey, getApiKey, listApiKeys } from '../../schemas/operations/api-keys.ts'
+import { API_KEY_FORMAT } from '../auth/api-keys.ts'
 import { isoOrNull } from '../bodies/iso-or-null.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
+import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, refused } from '../refusal.ts'
 
-export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Route[] {
+export function apiKeyRoutes({ apiKeys, clock, ids, users }: Services): readonly Route[] {
   return [
-    route(createApiKey, async ({ body, user }) => {
+    route(createApiKey, async ({ body, user, repeatKey }) => {
       const expiresAt = body.expires_at == null ? undefined : parseInstant(body.expires_at, clock.now())
       if (body.expires_at != null && (expiresAt === undefined || expiresAt <= clock.now()))
         return invalid('/expires_at', {
@@ -22,7 +24,8 @@ export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Rout
           message: 'must be a time to come',
         })
       const { name, role, groups = [] } = body
-      const created = await apiKeys.create({ name: name.trim(), role, groups, expiresAt }, user.id)
+      const wantedId = repeatKey && idFor(repeatKey, API_KEY_FORMAT.idPrefix, ids)
+      const created = await apiKeys.create({ name: name.trim(), role, groups, expiresAt }, user.id, wantedId)
       if (created.kind === 'refused') return created
       const headers = { 'cache-control': 'no-store', location: `${API}/api-keys/${created.key.id}` }
       return answer(201, { ...apiKeyBody(created.key), api_key: created.token }, headers)

@@ -62,6 +62,9 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
     silenceMs: services.ota.uploadSilenceMs,
     fileFields: FILE_NAMES,
     consume: (content) => firmware.storeImage(content, uploadBytesMax),
+    discard: async (taken) => {
+      if (taken.kind === 'stored') await firmware.dropImage(taken.image.key)
+    },
     refuse: (bytes, { device_type: type }) => tooLarge(services, { bytes, type }),
   })
   if (form.kind === 'refused') return form

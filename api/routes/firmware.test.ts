@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { FirmwareId } from '../../schemas/ids.ts'
 import { emptyType } from '../testing/device-type.ts'
@@ -189,6 +190,30 @@ describe('an upload', () => {
     expect((await post(multipart(after))).status).toBe(413)
     expect(await images()).toBe(0)
     expect((await upload({ device_type: 'small' })).status).toBe(201)
+  })
+
+  test('whose form turns out to be wrong when its file is already stored is removed', async () => {
+    const { app, token, images } = await asAdmin()
+    const stored = new Promise<void>((resolve) => {
+      const check = async () => ((await images()) > 0 ? resolve() : void setImmediate(check))
+      void check()
+    })
+    async function* form() {
+      yield part({ name: 'file', value: 'the image', filename: 'x' })
+      // The file ends where the next part begins.
+      yield Buffer.from('--b0undary\r\n')
+      await stored
+      yield Buffer.from('Content-Disposition: form-data; name="version"\r\n\r\n')
+      yield Buffer.alloc(65_537, 'x')
+      yield Buffer.from('\r\n--b0undary--\r\n')
+    }
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: PATH,
+      payload: Readable.from(form()),
+      headers: { ...MULTIPART, authorization: `Bearer ${token}` },
+    })
+    expect([statusCode, await images()]).toEqual([422, 0])
   })
 
   test('beyond the total space for images is 507', async () => {

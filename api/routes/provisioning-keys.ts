@@ -15,9 +15,11 @@ import {
 } from '../../schemas/operations/provisioning.ts'
 import type { ProvisioningClaimBody, ProvisioningKeyBody } from '../../schemas/provisioning.ts'
 import { provisionedBody } from '../auth/provisioned-body.ts'
+import { PROVISIONING_KEY_FORMAT } from '../auth/provisioning-keys.ts'
 import { approvePlace, freePlace } from '../auth/provisioning-places.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
+import { idFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
@@ -32,7 +34,7 @@ export function provisioningRoutes(services: Services): readonly Route[] {
 function keyRoutes(services: Services): readonly Route[] {
   const { provisioningKeys, users } = services
   return [
-    route(createProvisioningKey, async ({ body, user }) => {
+    route(createProvisioningKey, async ({ body, user, repeatKey }) => {
       if (!services.deviceTypes.names.includes(body.type)) return unknownType(services, 'body')
       const expiresAt = expiryOf(body, services.clock.now())
       if (typeof expiresAt !== 'number') return expiresAt
@@ -46,7 +48,8 @@ function keyRoutes(services: Services): readonly Route[] {
         devicesMax: limit,
         expiresAt,
       }
-      const created = await provisioningKeys.create(about, user.id)
+      const wantedId = repeatKey && idFor(repeatKey, PROVISIONING_KEY_FORMAT.idPrefix, services.ids)
+      const created = await provisioningKeys.create(about, user.id, wantedId)
       if (created.kind === 'refused') return created
       const headers = { ...NO_STORE, location: `${createProvisioningKey.path}/${created.key.id}` }
       return answer(201, { ...keyBody(created.key), key: created.text }, headers)

@@ -18,6 +18,7 @@ import type { Caller } from '../auth/caller.ts'
 import { answer } from '../http/answer.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
+import { createFor } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { refused } from '../refusal.ts'
@@ -28,6 +29,13 @@ export function savedViewRoutes({ users, ids, clock }: Services): readonly Route
   const visibleView = (id: string, user: Caller) => {
     const view = users.getView(id)
     return view !== undefined && (view.isShared || view.owner === user.id) ? view : undefined
+  }
+
+  /** The view as it is stored, even if an earlier request added it. Undefined if there is no room. */
+  async function addView(view: SavedView): Promise<SavedView | undefined> {
+    const known = users.getView(view.id)
+    if (known !== undefined) return known
+    return (await users.addView(view)) === 'added' ? view : undefined
   }
 
   return [
@@ -41,18 +49,24 @@ export function savedViewRoutes({ users, ids, clock }: Services): readonly Route
       const page = found.slice(window.offset, window.offset + window.perPage).map(viewBody)
       return pageAnswer(page, found.length, window, url)
     }),
-    route(createView, async ({ user, body }) => {
+    route(createView, async ({ user, body, repeatKey }) => {
       if (user.email === undefined) return noPages()
+      await users.catchUp()
       const { name, path, query = '', shared: isShared = false } = body
-      const [id, now] = [ids.next('vw_'), clock.now()]
+      const now = clock.now()
       const dates = { createdAt: now, updatedAt: now, revision: 1 }
-      const view: SavedView = { id, owner: user.id, name: name.trim(), path, query, isShared, ...dates }
-      if ((await users.addView(view)) === 'full')
+      const wish = { owner: user.id, name: name.trim(), path, query, isShared, ...dates }
+      const view = await createFor(
+        repeatKey,
+        { prefix: 'vw_', ids, clock },
+        { create: (id) => addView({ id, ...wish }), createdAt: (made) => made?.createdAt },
+      )
+      if (view === undefined)
         return refused('LIMIT_REACHED', {
           message: 'delete views that are no longer used',
           limit: LIMITS.viewsPerUserMax,
         })
-      return viewAnswer(view, 201, { location: `${listViews.path}/${id}` })
+      return viewAnswer(view, 201, { location: `${listViews.path}/${view.id}` })
     }),
     route(getView, async ({ params, user }) => {
       await users.catchUp()

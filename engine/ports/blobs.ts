@@ -40,6 +40,11 @@ export interface BlobPage {
   readonly limit: number
 }
 
+export interface UnfinishedUploads {
+  readonly prefix: string
+  readonly isMeant: (key: string) => boolean
+}
+
 export interface Blobs {
   /** Durable when resolved. If the content fails or exceeds `bytesMax`, an existing blob stays; an error of the content is
    *  rethrown. */
@@ -55,4 +60,7 @@ export interface Blobs {
   /** Does nothing if there is no such blob. */
   delete(key: string): Promise<void>
   list(page: BlobPage): Promise<readonly BlobFacts[]>
+  /** Removes what is stored of uploads that did not end, because their process did, if their keys are meant. It is neither
+   *  listed nor deleted otherwise. Missing if nothing stays of an upload that did not end. */
+  dropUnfinished?(uploads: UnfinishedUploads): Promise<void>
 }

@@ -50,6 +50,9 @@ export interface DownloadJobs {
   /** True once the job is cancelled or its deployment aborted. Every node knows within two seconds. Checked at every
    *  request and every second of a stream, so it is answered from memory. */
   isWithdrawn(job: JobName): boolean
+  /** Resolves once `isWithdrawn` also tells of a cancellation that this node could not hear of, because it had not started
+   *  yet. Waits for a second at most, so that downloads go on while the owner of the device is away. */
+  untilKnown(job: JobName): Promise<void>
   /** Called once per stream, when its first byte has been taken. */
   began(job: JobName): void
   /** Called at most once a second per stream, and at its end. */

@@ -164,6 +164,7 @@ export interface Users {
 
   getKey(id: UserId): ApiKey | undefined
   listKeys(): readonly ApiKey[]
+  /** Replaces a key with the same id. */
   addKey(key: ApiKey): Promise<'added' | 'full'>
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
   /** Resolves with whether the key existed. */
@@ -171,6 +172,7 @@ export interface Users {
 
   getProvisioningKey(id: UserId): ProvisioningKey | undefined
   listProvisioningKeys(): readonly ProvisioningKey[]
+  /** Replaces a key with the same id. */
   addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'>
   /** Returns the key after the change; undefined if there is none. */
   editProvisioningKey(

@@ -233,6 +233,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   const nodes = new Nodes({ localWork, log, peers, clock, schedule })
   const deployments = new DeploymentCache({
     ...{ documents: store.documents, schedule, clock, feed },
+    firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
     refused: ({ deviceId, deploymentId }) =>
       submit(deviceId, { kind: 'ota_refused', deploymentId }, { by: OTA_AUTHOR }),
     sent: ({ deviceId, deploymentId }, bytes) =>

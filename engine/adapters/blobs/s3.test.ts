@@ -47,6 +47,29 @@ describe.skipIf(S3_SERVER === undefined)('S3 (needs versitygw)', () => {
     expect(await openUploads(blobs)).toBe(0)
   })
 
+  test('the parts of uploads whose process ended are removed, if they are meant', async () => {
+    const blobs = open()
+    for (const key of ['old', 'new']) await beginUpload(blobs, key)
+    await blobs.dropUnfinished({ prefix: '', isMeant: (key) => key === 'old' })
+    expect(await openUploads(blobs)).toBe(1)
+    await blobs.dropUnfinished({ prefix: 'o', isMeant: () => true })
+    expect(await openUploads(blobs)).toBe(1)
+    await blobs.dropUnfinished({ prefix: 'n', isMeant: () => true })
+    expect(await openUploads(blobs)).toBe(0)
+  })
+
+  /** Begins an upload that never ends. */
+  async function beginUpload(blobs: Blobs, key: string): Promise<void> {
+    await new Promise<void>((begun) => {
+      const content = async function* () {
+        for (let i = 0; i < 11; i++) yield new Uint8Array(1024 * 1024)
+        begun()
+        await new Promise(() => {})
+      }
+      void blobs.put(key, content(), 2 ** 30)
+    })
+  }
+
   /** The number of uploads that the service knows of. */
   async function openUploads(blobs: Blobs): Promise<number> {
     const { bucket } = options.get(blobs) ?? {}

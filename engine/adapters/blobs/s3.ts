@@ -5,7 +5,15 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
-import type { BlobAddress, BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
+import type {
+  BlobAddress,
+  BlobFacts,
+  BlobPage,
+  Blobs,
+  OpenBlob,
+  PutBlob,
+  UnfinishedUploads,
+} from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLargeError } from './content.ts'
 import { readText, type SignedRequest, sendRequest, unavailable } from './s3-answer.ts'
@@ -122,6 +130,20 @@ export class S3Blobs implements Blobs {
       key: fieldOf(entry, 'Key'),
       bytes: Number(fieldOf(entry, 'Size')),
     }))
+  }
+
+  async dropUnfinished({ prefix, isMeant }: UnfinishedUploads): Promise<void> {
+    for (let from: Readonly<Record<string, string>> | undefined = {}; from !== undefined; ) {
+      const query: Readonly<Record<string, string>> = { uploads: '', prefix, ...from }
+      const text = await readText(await this.#send({ method: 'GET', key: '', query }))
+      for (const [, upload = ''] of text.matchAll(/<Upload>(.*?)<\/Upload>/gs)) {
+        const [key, uploadId] = [fieldOf(upload, 'Key'), fieldOf(upload, 'UploadId')]
+        if (isMeant(key)) await this.#sendWithRetries({ method: 'DELETE', key, query: { uploadId } })
+      }
+      const [keyMarker, idMarker] = [fieldOf(text, 'NextKeyMarker'), fieldOf(text, 'NextUploadIdMarker')]
+      const hasMore = fieldOf(text, 'IsTruncated') === 'true'
+      from = hasMore ? { 'key-marker': keyMarker, 'upload-id-marker': idMarker } : undefined
+    }
   }
 
   async #putParts(key: string, parts: AsyncIterable<Uint8Array>): Promise<void> {

@@ -151,7 +151,8 @@ export class CachedUsers implements Users {
 
   addKey(key: ApiKey): Promise<'added' | 'full'> {
     return this.#runExclusive(async () => {
-      if (this.#directory.keys.size >= LIMITS.apiKeysMax) return 'full'
+      const isNew = this.getKey(key.id) === undefined
+      if (isNew && this.#directory.keys.size >= LIMITS.apiKeysMax) return 'full'
       await this.#putKey(key)
       return 'added'
     })
@@ -183,7 +184,8 @@ export class CachedUsers implements Users {
 
   addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'> {
     return this.#runExclusive(async () => {
-      if (this.#directory.provisioningKeys.size >= LIMITS.provisioningKeysMax) return 'full'
+      const isNew = this.getProvisioningKey(key.id) === undefined
+      if (isNew && this.#directory.provisioningKeys.size >= LIMITS.provisioningKeysMax) return 'full'
       await this.#write([{ kind: 'provisioning_key', key: key.id, value: key }])
       return 'added'
     })

@@ -9,6 +9,8 @@ export interface StageCount {
   readonly failed: number
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
+  readonly offlineCount: number
+  readonly inErrorCount: number
   readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
   readonly proved: readonly RollbackCandidate[]
   readonly lastSuccessAt: Millis | undefined
@@ -47,6 +49,8 @@ export function countOf(
         failed: sum(({ failed }) => failed, of),
         offline: of.flatMap(({ offline }) => offline),
         inError: of.flatMap(({ inError }) => inError),
+        offlineCount: sum(({ offlineCount }) => offlineCount, of),
+        inErrorCount: sum(({ inErrorCount }) => inErrorCount, of),
         alerting: {
           warning: of.flatMap(({ alerting }) => alerting.warning),
           critical: of.flatMap(({ alerting }) => alerting.critical),

@@ -211,8 +211,8 @@ describe('stages', () => {
   })
 
   test.each([
-    [{ offline: [id('a')] }, { max_offline: 0 }],
-    [{ inError: [id('a')] }, { in_error: 0 }],
+    [{ offline: [id('a')], offlineCount: 1 }, { max_offline: 0 }],
+    [{ inError: [id('a')], inErrorCount: 1 }, { in_error: 0 }],
   ])('%o fails the gate', (sick, gate) => {
     const next = advanced(canary(), [{ ...proved, ...sick }])
     expect(next).toMatchObject({ status: 'aborted', statusReason: 'gate_failed', evidence: { gate } })

@@ -44,10 +44,11 @@ export function soakOf(
 }
 
 /** Fails at once if devices that were well before the update are not well any more. */
-export function failedGate({ offline, inError, alerting }: StageCount, gate: Gate): Evidence | undefined {
-  if (offline.length > gate.maxOffline)
+export function failedGate(stage: StageCount, gate: Gate): Evidence | undefined {
+  const { offline, inError, offlineCount, inErrorCount, alerting } = stage
+  if (offlineCount > gate.maxOffline)
     return { max_offline: gate.maxOffline, offline: offline.slice(0, NAMED_MAX) }
-  if (inError.length > gate.inError)
+  if (inErrorCount > gate.inError)
     return { in_error: gate.inError, devices_in_error: inError.slice(0, NAMED_MAX) }
   if (gate.alerts === undefined) return undefined
   const found = gate.alerts === 'critical' ? alerting.critical : alerting.warning

@@ -60,9 +60,11 @@ export interface JobTally {
   readonly stoppable: readonly DeviceId[]
   /** Devices that succeeded, up to a limit. Without those that were decommissioned since. */
   readonly proved: readonly RollbackCandidate[]
-  /** Devices that succeeded and are not well: offline, or in error. */
+  /** Devices that succeeded and are not well: offline, or in error. Named up to a limit. */
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
+  readonly offlineCount: number
+  readonly inErrorCount: number
   /** Devices for which alerts of this severity or a worse one have fired since. */
   readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
   readonly lastSuccessAt: Millis | undefined
@@ -144,6 +146,8 @@ export function emptyTally(deploymentId: DeploymentId, stage: number): OpenTally
     proved: [],
     offline: [],
     inError: [],
+    offlineCount: 0,
+    inErrorCount: 0,
     alerting: { warning: [], critical: [] },
     lastSuccessAt: undefined,
     due: 0,
@@ -157,10 +161,12 @@ export class Tallies {
   readonly #open = new Map<string, OpenTally>()
   readonly #ids: ReadonlySet<DeploymentId>
   readonly #now: Millis
+  #seed: number
 
   constructor(ids: readonly DeploymentId[], now: Millis) {
     this.#ids = new Set(ids)
     this.#now = now
+    this.#seed = now >>> 0
   }
 
   add(state: FirmwareState, readySince: number): void {
@@ -189,16 +195,32 @@ export class Tallies {
       tally.holders.push({ ...holder, isDownloading: at !== undefined && isDownloading(at) })
     }
     if (isEarly(status) && tally.stoppable.length < NAMED_MAX) tally.stoppable.push(deviceId)
-    if (job.rollback === 'due' && state.takesOta && tally.returners.length < NAMED_MAX)
-      tally.returners.push({ deviceId, parentId, version: job.fromVersion })
+    if (job.rollback === 'due' && state.takesOta)
+      this.#name(tally.returners, { deviceId, parentId, version: job.fromVersion }, tally.due)
     if (status !== 'pending' || job.isGranted) return
     const held = heldAt(job, state, this.#now)
     if (held !== undefined) tally.held[held] = (tally.held[held] ?? 0) + 1
     else {
       tally.ready++
-      if (tally.candidates.length < NAMED_MAX)
-        tally.candidates.push({ deviceId, parentId, grants: job.grants, since: readySince })
+      const candidate = { deviceId, parentId, grants: job.grants, since: readySince }
+      this.#name(tally.candidates, candidate, tally.ready)
     }
+  }
+
+  /** Adds the nth that could be named. If there are too many, chance decides which are: if always the same were, and had to
+   *  wait for their gateway, all others would wait with them. */
+  #name<Item>(named: Item[], item: Item, n: number): void {
+    if (named.length < NAMED_MAX) named.push(item)
+    else {
+      const place = Math.floor(this.#chance() * n)
+      if (place < NAMED_MAX) named[place] = item
+    }
+  }
+
+  /** A number from 0 to 1 that depends on the time of the count only. */
+  #chance(): number {
+    this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0
+    return this.#seed / 2 ** 32
   }
 
   #succeeded(tally: OpenTally, job: Job, state: FirmwareState): void {
@@ -208,12 +230,11 @@ export class Tallies {
     if (tally.lastSuccessAt === undefined || at > tally.lastSuccessAt) tally.lastSuccessAt = at
     // It is not unwell, and cannot go back.
     if (status === 'decommissioned') return
-    if (tally.proved.length < NAMED_MAX) tally.proved.push({ deviceId, parentId, version: job.fromVersion })
+    this.#name(tally.proved, { deviceId, parentId, version: job.fromVersion }, tally.succeeded)
     noteAlerts(tally.alerting, state, job)
     if (job.wasInError) return
-    if (status === 'error' && tally.inError.length < NAMED_MAX) tally.inError.push(deviceId)
-    else if ((status === 'offline' || !isConnected) && tally.offline.length < NAMED_MAX)
-      tally.offline.push(deviceId)
+    if (status === 'error') this.#name(tally.inError, deviceId, ++tally.inErrorCount)
+    else if (status === 'offline' || !isConnected) this.#name(tally.offline, deviceId, ++tally.offlineCount)
   }
 
   #tallyOf({ plan: { deploymentId, stage } }: Job): OpenTally {

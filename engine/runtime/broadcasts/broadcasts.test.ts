@@ -203,6 +203,24 @@ test('cancelling stops the handing out and cancels open commands', async () => {
   expect((await bench.settled(cancelling))?.broadcast.accepted).toBe(0)
 })
 
+test('a cancellation that the leader cannot finish is refused, and the next leader finishes it', async () => {
+  const bench = new Bench()
+  await bench.addDevices(150)
+  bench.faults = 1_000_000
+  await bench.settled(bench.broadcasts.create({ ...stop, timeoutSec: 60 }))
+  const cancelling = bench.broadcasts.cancel(b1, 'usr_1').then(
+    () => 'done',
+    (fault: Fault) => fault.code,
+  )
+  bench.broadcasts.close()
+  expect(await bench.settled(cancelling)).toBe('NOT_OWNED')
+  bench.open()
+  await bench.opened
+  bench.faults = 0
+  const state = await bench.settled(bench.broadcasts.cancel(b1, 'usr_1'))
+  expect([state?.counts.pending, state?.counts.cancelled]).toEqual([0, bench.commands.size])
+})
+
 test('the result is saved for when the commands are no longer kept (G3)', async () => {
   const bench = new Bench()
   await bench.addDevices(2)

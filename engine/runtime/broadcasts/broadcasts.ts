@@ -42,6 +42,7 @@ import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, DeviceSummary, Store } from '../../ports/store.ts'
+import { notOwned } from '../runner/assignment.ts'
 import type { Child } from '../shard/protocol.ts'
 import type { BroadcastSignal } from '../signals.ts'
 import { BroadcastBook, type SavedBroadcast } from './broadcast-book.ts'
@@ -172,6 +173,9 @@ export class Broadcasts {
     if (this.#book.find(id) === undefined) return undefined
     this.#cancelled.add(id)
     await this.#handingOut.get(id)
+    // This leader closed before the end of the handing out was saved. The next one would hand out the rest, so it has to
+    // cancel.
+    if (this.#book.find(id)?.handedOut !== undefined) throw notOwned()
     const open = (await this.#ports.children(id)).filter(({ status }) => isOpen(status))
     for (const some of chunks(open, AT_ONCE))
       await Promise.all(

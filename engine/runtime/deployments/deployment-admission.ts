@@ -54,14 +54,17 @@ export class DeploymentAdmission {
     const record = this.#ports.firmwares.get(firmwareId)
     const now = this.#ports.clock.now()
     const refusal = this.#refuse(request, record, now)
-    if (record === undefined || refusal !== undefined)
-      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
+    if (record === undefined || refusal !== undefined) return refusal ?? noFirmware()
     const ids = this.#targeted(request)
     if (ids.length > this.#membersMax) {
       const message = `the target has ${ids.length} devices, and a deployment takes ${this.#membersMax}: deploy by group`
       return refused('LIMIT_REACHED', { limit: this.#membersMax, message })
     }
     const aspirants = await this.#aspirants(ids)
+    // The firmware may have been yanked or removed meanwhile.
+    const current = this.#ports.firmwares.get(firmwareId)
+    const changed = current === undefined ? noFirmware() : this.#refuse(request, current, now)
+    if (changed !== undefined) return changed
     const blocked = spec.force && !request.mayPassBlocks ? blockedDevices(aspirants, record, now) : []
     if (blocked.length > 0) {
       const message = `this firmware failed on ${named(blocked)}, and only an admin may send it there again`
@@ -109,6 +112,10 @@ export class DeploymentAdmission {
       }
     return aspirants
   }
+}
+
+function noFirmware(): EngineRefusal {
+  return refused('NOT_FOUND', { message: 'no such firmware' })
 }
 
 function invalid(path: string, message: string): EngineRefusal {

@@ -4,6 +4,8 @@
 import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
 import type { DeploymentStatus } from '../../../schemas/vocabulary.ts'
 import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
+import { jobOf } from '../../domain/ota/firmware-jobs.ts'
+import type { FirmwareState } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeploymentEvent } from '../../ports/deployments.ts'
@@ -20,6 +22,7 @@ export interface DeploymentCachePorts {
   readonly documents: Documents
   readonly schedule: Pick<Schedule, 'sleep' | 'after'>
   readonly feed: { listen(listener: (events: readonly FeedEvent[]) => void): () => void }
+  readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   readonly began: (job: JobName) => Promise<unknown>
   readonly refused: (job: JobName) => Promise<unknown>
   readonly sent: (job: JobName, bytes: number) => Promise<unknown>
@@ -32,6 +35,8 @@ export interface DeploymentCachePorts {
 
 /** How many single jobs are remembered per list. Records of deployments do not tell which jobs were cancelled alone. */
 const CANCELLED_MAX = 10_000
+/** How long a download waits for the owner of its device. */
+const OWNER_WAIT_MS = 1_000
 const ACTIVE = [
   'pending',
   'in_progress',
@@ -43,6 +48,9 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
   readonly #ports: DeploymentCachePorts
   readonly #deployments = new Map<DeploymentId, Deployment>()
   readonly #cancelled = new Set<string>()
+  /** Jobs whose owners were asked whether they are cancelled. The feed tells of later cancellations. */
+  readonly #known = new Set<string>()
+  readonly #asking = new Map<string, Promise<void>>()
   readonly #began = new Set<string>()
   /** Bytes of each job that this node has sent, until they are added to the job at its next move. */
   readonly #sent = new Map<string, number>()
@@ -116,6 +124,14 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     return this.#cancelled.has(keyOf(deploymentId, deviceId))
   }
 
+  async untilKnown(job: JobName): Promise<void> {
+    const key = keyOf(job.deploymentId, job.deviceId)
+    if (this.#known.has(key)) return
+    const asking = this.#asking.get(key) ?? this.#askOwner(job).finally(() => this.#asking.delete(key))
+    this.#asking.set(key, asking)
+    await Promise.race([asking, this.#ports.schedule.sleep(OWNER_WAIT_MS)])
+  }
+
   began(job: JobName): void {
     const key = keyOf(job.deploymentId, job.deviceId)
     if (this.#began.has(key)) return
@@ -150,6 +166,24 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     this.#ports.imageMissing(id).catch((error: unknown) => this.#ports.failed(error))
   }
 
+  async #askOwner({ deploymentId, deviceId }: JobName): Promise<void> {
+    const key = keyOf(deploymentId, deviceId)
+    try {
+      const [state] = await this.#ports.firmwareOf([deviceId])
+      if (state !== undefined && jobOf(state.firmware, deploymentId)?.status === 'cancelled')
+        this.#withdraw(key)
+      makeRoom(this.#known)
+      this.#known.add(key)
+    } catch (error) {
+      this.#ports.failed(error)
+    }
+  }
+
+  #withdraw(key: string): void {
+    makeRoom(this.#cancelled)
+    this.#cancelled.add(key)
+  }
+
   #onFeedEvents(events: readonly FeedEvent[]): void {
     for (const event of events) {
       if (event.kind !== 'job') continue
@@ -161,11 +195,8 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
       // Another attempt downloads the image again.
       if (status === 'pending') this.#began.delete(key)
       if (status !== 'cancelled') this.#cancelled.delete(key)
-      else if (attempt > 0) {
-        // Without an attempt there is no link to withdraw. A large deployment that stops cancels very many such jobs.
-        makeRoom(this.#cancelled)
-        this.#cancelled.add(key)
-      }
+      // Without an attempt there is no link to withdraw. A large deployment that stops cancels very many such jobs.
+      else if (attempt > 0) this.#withdraw(key)
     }
   }
 

@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest'
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
-import { emptyTally } from '../../domain/ota/tally.ts'
+import { emptyTally, type JobTally } from '../../domain/ota/tally.ts'
 import { deployment } from '../../domain/ota/testing/deployment.ts'
 import { partitionOf } from '../../domain/partition.ts'
+import { NO_SAVE } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
+import { deploymentDocument } from './deployment-documents.ts'
 import { Orchestrator } from './orchestrator.ts'
 
-/** Leaders, one after the other, on one store. */
-function lead(store: MemoryStore) {
+/** Leaders, one after the other, on one store. By default all jobs wait. */
+function lead(store: MemoryStore, tally: Partial<JobTally> = { counts: { pending: 3 }, unfinished: 3 }) {
   const time = new SimTime(Millis(1_000_000))
   const enlisted: string[] = []
+  const cancelled: DeviceId[] = []
   const failures: unknown[] = []
   let rounds = 0
   const orchestrator = new Orchestrator({
@@ -19,11 +22,10 @@ function lead(store: MemoryStore) {
     firmwares: { get: () => undefined, all: () => [] },
     submit: async (deviceId, request) => {
       if (request.kind === 'ota_enlist') enlisted.push(`${deviceId} in stage ${request.plan.stage}`)
+      if (request.kind === 'ota_cancel') cancelled.push(deviceId)
       return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
     },
-    // All jobs wait.
-    tallies: async ([id]) =>
-      id === undefined ? [] : [{ ...emptyTally(id, 0), counts: { pending: 3 }, unfinished: 3 }],
+    tallies: async ([id]) => (id === undefined ? [] : [{ ...emptyTally(id, 0), ...tally }]),
     firmwareOf: async () => [],
     gateValues: async () => [],
     roundTook: () => void rounds++,
@@ -32,7 +34,7 @@ function lead(store: MemoryStore) {
     record: async () => undefined,
     failed: (error) => failures.push(error),
   })
-  return { orchestrator, enlisted, failures, rounds: () => rounds }
+  return { orchestrator, enlisted, cancelled, failures, rounds: () => rounds }
 }
 
 const named = (stage: number, count: number) =>
@@ -70,4 +72,20 @@ test('another leader enlists nobody again: a device may have forgotten a job tha
   await expect.poll(() => second.rounds()).toBe(1)
   second.orchestrator.close()
   expect([second.orchestrator.openCount(), second.enlisted, second.failures]).toEqual([1, [], []])
+})
+
+test('a job that was begun again while its deployment ended is cancelled: nobody would give it a place', async () => {
+  const store = new MemoryStore({ partitionOf })
+  const ended = deployment({ status: 'failed', finishedAt: Millis(1_000_000), counts: { failed: 1 } })
+  await store.save({ ...NO_SAVE, documents: [deploymentDocument(ended)] })
+  const stoppable = ['device-1' as DeviceId]
+  const { orchestrator, cancelled, rounds } = lead(store, {
+    counts: { pending: 1 },
+    unfinished: 1,
+    stoppable,
+  })
+  await orchestrator.open()
+  await expect.poll(rounds).toBe(1)
+  orchestrator.close()
+  expect(cancelled).toEqual(stoppable)
 })

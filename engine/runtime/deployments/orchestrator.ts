@@ -236,10 +236,13 @@ export class Orchestrator {
     const finished = this.#past.toCount(this.#ports.clock.now())
     if (finished.length === 0) return
     const tallies = await this.#ports.tallies(finished.map(({ id }) => id))
-    const changed = finished
-      .map((before) => ({ before, after: withFinalCounts(before, countOf(before, tallies)) }))
-      .filter(({ before, after }) => after !== before)
-    if (changed.length > 0) await this.#save(changed.map(({ after }) => after))
+    const counted = finished.map((deployment) => ({ deployment, count: countOf(deployment, tallies) }))
+    // A job that began while its deployment ended would wait for ever, and the device's later jobs with it.
+    for (const each of counted) await this.#stop(each)
+    const changed = counted
+      .map(({ deployment, count }) => withFinalCounts(deployment, count))
+      .filter((after, i) => after !== finished[i])
+    if (changed.length > 0) await this.#save(changed)
   }
 
   async #timedRound(): Promise<void> {
@@ -287,7 +290,7 @@ export class Orchestrator {
   }
 
   /** Tells those devices that can still stop that the deployment has stopped. */
-  async #stop({ deployment, count }: LiveDeployment): Promise<void> {
+  async #stop({ deployment, count }: Pick<LiveDeployment, 'deployment' | 'count'>): Promise<void> {
     const { status, statusReason } = deployment
     const isOver = isFinalStatus(status) || status === 'rolling_back'
     if (!isOver || count.stoppable.length === 0) return

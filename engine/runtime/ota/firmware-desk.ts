@@ -48,11 +48,8 @@ export class FirmwareDesk {
   }
 
   async open(): Promise<void> {
-    const { store, schedule } = this.#ports
-    for (const { bytes } of await store.documents.list(FIRMWARE)) {
-      const record = readFirmware(bytes)
-      this.#records.set(record.id, record)
-    }
+    const { schedule } = this.#ports
+    for (const record of await this.#stored()) this.#records.set(record.id, record)
     this.#stopSweep()
     this.#stopSweep = schedule.every(LIMITS.imageSweepEveryMs, () => this.#sweep())
     this.#sweep()
@@ -150,6 +147,9 @@ export class FirmwareDesk {
         deployments: [],
         used_by_devices: devices,
       })
+    // A deployment may have begun while the devices were counted.
+    const inUseNow = this.#inUse(id)
+    if (inUseNow !== undefined) return inUseNow
     await this.#ports.store.save({
       ...NO_SAVE,
       claims: this.#ports.claims,
@@ -187,8 +187,13 @@ export class FirmwareDesk {
     this.#records.set(record.id, record)
   }
 
+  async #stored(): Promise<readonly FirmwareRecord[]> {
+    return (await this.#ports.store.documents.list(FIRMWARE)).map(({ bytes }) => readFirmware(bytes))
+  }
+
+  /** Goes by what is stored. A node that was cut off does not know that another one leads and has written more records. */
   #sweep(): void {
-    const kept = () => new Set([...this.#records.values()].map(({ imageKey }) => imageKey))
+    const kept = async () => new Set((await this.#stored()).map(({ imageKey }) => imageKey))
     this.#changes.run(() => this.#ports.images.sweep(kept)).catch(this.#ports.failed)
   }
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { DeploymentId } from '../../../schemas/ids.ts'
+import { MemoryBlobs } from '../../adapters/blobs/testing/memory.ts'
 import type { FirmwareRecord, OpenImage } from '../../ports/ota.ts'
 import { contentOf, NOW, openFirmware } from './testing/firmware-world.ts'
 
@@ -122,6 +124,22 @@ test('a change for a revision other than the current one is refused', async () =
   })
 })
 
+test('a firmware of which a deployment begins while its devices are counted is not removed', async () => {
+  const active: DeploymentId[] = []
+  const { library, upload } = await openFirmware({
+    use: {
+      deployments: () => ({ active, total: active.length }),
+      async countRollbackDevices() {
+        active.push(DeploymentId('dep_1'))
+        return 0
+      },
+    },
+  })
+  const { id } = recordOf(await upload('1.0.0', 'abc'))
+  const removed = await library.remove({ id, revision: undefined, force: false })
+  expect(removed).toMatchObject({ code: 'FIRMWARE_IN_USE', detail: { deployments: ['dep_1'] } })
+})
+
 describe('images', () => {
   test('bytes that do not match the record never go out', async () => {
     const { library, upload, blobs, time } = await openFirmware()
@@ -138,6 +156,29 @@ describe('images', () => {
     await blobs.delete(record.imageKey)
     time.at += 60_000
     expect(await library.openImage(record)).toEqual({ kind: 'missing' })
+  })
+
+  test('images of records that another leader wrote are kept, although nobody has noticed that it leads', async () => {
+    const cutOff = await openFirmware()
+    const { upload, keys, time } = await openFirmware(cutOff)
+    await upload('1.0.0', 'abc')
+    for (let days = 0; days < 3; days++) {
+      time.at += DAY_MS
+      // Lets the sweeps end.
+      await new Promise(setImmediate)
+    }
+    expect((await keys()).length).toBe(1)
+  })
+
+  test('half an upload that a crash left is removed after a day', async () => {
+    const blobs = new MemoryBlobs()
+    const left = new Set([`firmware/${NOW}-a`, `firmware/${NOW + DAY_MS}-b`, 'firmware/other'])
+    blobs.dropUnfinished = async ({ prefix, isMeant }) => {
+      for (const key of left) if (key.startsWith(prefix) && isMeant(key)) left.delete(key)
+    }
+    const { time } = await openFirmware({ blobs })
+    time.at = NOW + DAY_MS + 3_600_000
+    await expect.poll(() => [...left]).toEqual([`firmware/${NOW + DAY_MS}-b`, 'firmware/other'])
   })
 
   test('images that a crash left are removed after a day, and no others', async () => {

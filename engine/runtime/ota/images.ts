@@ -1,7 +1,7 @@
 // The images of firmware: blobs that are stored as they arrive, and handed out only if their bytes match the record.
 //
-// I1. An image is stored before its record. After a crash it may have no record. It is removed once it is so old that no
-//     upload can still be about to save one.
+// I1. An image is stored before its record. After a crash it may have no record, or be there in part. It is removed once it
+//     is so old that no upload can still be about to save one.
 // I2. No byte goes out that does not match the record: the size is checked at every open, and the SHA-256 at the first
 //     open since the start.
 import { createHash } from 'node:crypto'
@@ -78,18 +78,19 @@ export class Images {
   }
 
   /** Removes images that have had no record for long enough (I1). `kept` is called after images are listed. */
-  async sweep(kept: () => ReadonlySet<string>): Promise<void> {
+  async sweep(kept: () => Promise<ReadonlySet<string>>): Promise<void> {
     const { blobs } = this.#ports
     if (blobs === undefined) return
     const before = this.#ports.clock.now() - LIMITS.imageOrphanMs
     for (let after: string | undefined; ; ) {
       const page = await blobs.list({ prefix: PREFIX, after, limit: LIMITS.blobsListedMax })
-      const known = kept()
+      const known = await kept()
       const gone = page.filter(({ key }) => !known.has(key) && uploadStartedAt(key) < before)
       for (const { key } of gone) await this.remove(key)
       after = page.at(-1)?.key
-      if (page.length < LIMITS.blobsListedMax) return
+      if (page.length < LIMITS.blobsListedMax) break
     }
+    await blobs.dropUnfinished?.({ prefix: PREFIX, isMeant: (key) => uploadStartedAt(key) < before })
   }
 
   /** Runs one check at a time per image. A failed check counts for a while, because each check reads the whole image. */

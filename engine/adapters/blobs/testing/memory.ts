@@ -7,6 +7,8 @@ export class MemoryBlobs implements Blobs {
   readonly #blobs = new Map<string, Buffer>()
   /** Set by tests in which others can load blobs. */
   address?: NonNullable<Blobs['address']>
+  /** Set by tests in which something is left of uploads that did not end. */
+  dropUnfinished?: NonNullable<Blobs['dropUnfinished']>
 
   async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
     checkedKey(key)

@@ -4,8 +4,10 @@
 // - Numbers are contiguous and the tail in memory always ends with the newest commit, so a comparison of numbers
 //   decides between tail and disk: nothing is missed or read twice at the border.
 import type { Durability } from '../../../ports/log.ts'
+import { CommitError } from '../../lmdb/lmdb-env.ts'
 import { bytesOnDisk, type Commit, type CommitHead, decodeCommit, decodeHead, EMPTY_HEAD } from './commit.ts'
 import type { Commits } from './commits.ts'
+import { freeBytes } from './disk-budget.ts'
 import { COMMITS, Segments } from './segments.ts'
 
 export interface DiskCommitsOptions {
@@ -60,6 +62,9 @@ export class DiskCommits implements Commits {
   /** Resolves when the commit is durable and published. */
   async push(commit: Commit, bytes: Uint8Array): Promise<void> {
     if (this.#segmentBytes >= this.#options.segmentBytes && this.#segments.newestFirst < commit.number) {
+      // If LMDB cannot write the beginning of a new file, the system kills the process.
+      if (freeBytes(this.#options.directory) < this.#options.reserveBytes)
+        throw new CommitError('the disk is full', { isFull: true })
       this.#segments.roll(commit.number)
       this.#segmentBytes = 0
     }

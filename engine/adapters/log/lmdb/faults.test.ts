@@ -1,7 +1,7 @@
 // Faults of disk and operating system under the embedded log.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -164,6 +164,21 @@ describe.skipIf(disk === undefined)('a full disk (needs root, for a small tmpfs)
     expect(entries.map((e) => e.body[0])).toEqual(entries.map((_, i) => i + 1))
     expect(entries).toHaveLength(end + 1)
     await again.close()
+  })
+
+  test('a disk without a free byte refuses an append that needs a new file, and takes it once there is space', async () => {
+    const own = mountSmallDisk(newPath(), 64)
+    if (own === undefined) throw new Error('it could be mounted before')
+    const log = openLmdbLog({ path: join(own.path, 'log'), durability: 'power', segmentBytes: 1 })
+    const bundles = [{ partition: Partition(1), body: new Uint8Array(100) }]
+    expect(await log.append(bundles, Micros(1))).toEqual([1])
+    const { bavail, bsize } = statfsSync(own.path)
+    writeFileSync(join(own.path, 'filler'), Buffer.alloc(bavail * bsize))
+    await expect(log.append(bundles, Micros(2))).rejects.toMatchObject({ code: 'LOG_FULL', retryable: true })
+    own.clear()
+    expect(await log.append(bundles, Micros(3))).toEqual([2])
+    await log.close()
+    own.unmount()
   })
 
   describe('that nothing but the log fills', () => {

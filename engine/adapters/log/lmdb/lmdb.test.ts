@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -69,6 +69,21 @@ test('trimmed entries free their disk space', async () => {
   await log.close()
 })
 
+test('a file that cannot be removed is removed later, and holds up nothing else', async () => {
+  const log = open({ retentionMs: 0, segmentBytes: 1 })
+  const { path } = paths.get(log) ?? { path: '' }
+  const obstacle = join(path, '0000000000000001.mdb-lock')
+  for (let i = 1; i <= 3; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1000))
+  rmSync(obstacle)
+  mkdirSync(obstacle)
+  await expect(log.trim(log.ends())).rejects.toThrow()
+  rmdirSync(obstacle)
+  for (let i = 4; i <= 6; i++) await log.append([bundle(1, `${i}`)], Micros(i * 1000))
+  await log.trim(log.ends())
+  expect(readdirSync(path).filter((name) => name.endsWith('.mdb'))).toEqual(['0000000000000006.mdb'])
+  await log.close()
+})
+
 test('an empty file left by a failed append is harmless', async () => {
   const log = open({ segmentBytes: 1 })
   const options = paths.get(log)
@@ -96,6 +111,22 @@ test('seqs that the store has seen are not reused', async () => {
   await again.close()
 })
 
+test('a reader reaches the end of a partition whose entries are gone, even after another restart', async () => {
+  const [inserted, applied] = [3, 5].map((seq) => NOTHING.map((_, p) => (p === 1 ? seq : 0)))
+  const readAll = async (log: Log) => {
+    const entries = await drain(log.reader([Partition(1), Partition(2)], inserted ?? NOTHING))
+    return entries.map(({ partition, seq, body }) => `${partition}.${seq} ${body}`)
+  }
+  const log = open({ notBefore: applied ?? NOTHING })
+  expect(await readAll(log)).toEqual(['1.5 '])
+  await log.append([bundle(2, 'a')], Micros(1))
+  const again = await restart(log)
+  expect(await readAll(again)).toEqual(['2.1 97', '1.5 '])
+  await again.append([bundle(1, 'b'), bundle(2, 'b')], Micros(2))
+  expect(await readAll(again)).toEqual(['2.1 97', '1.6 98', '2.2 98'])
+  await again.close()
+})
+
 test('a log that a power cut may have torn is set aside', async () => {
   const log = open({ durability: 'process' })
   const options = paths.get(log)
@@ -107,5 +138,17 @@ test('a log that a power cut may have torn is set aside', async () => {
   const after = open({ ...options, durability: 'power' })
   expect(after.ends()).toEqual(NOTHING)
   expect(await after.append([bundle(1, 'b')], Micros(2))).toEqual([1])
+  await after.close()
+})
+
+test('a log that was removed after a power cut begins anew', async () => {
+  const log = open({ durability: 'process' })
+  const options = paths.get(log)
+  if (options === undefined) throw new Error('no such log')
+  await log.close()
+  rmSync(options.path, { recursive: true })
+  writeFileSync(`${options.path}.unsynced`, 'another boot')
+  const after = open(options)
+  expect(await after.append([bundle(1, 'a')], Micros(1))).toEqual([1])
   await after.close()
 })

@@ -91,6 +91,7 @@ class LmdbLog implements Log {
     const reader = new CommitReader(this.#commits, {
       partitions,
       from,
+      ends: this.ends(),
       yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onClose: (closed) => this.#readers.delete(closed),
     })

@@ -27,6 +27,8 @@ export interface SegmentsOptions {
 export class Segments {
   readonly #options: SegmentsOptions
   readonly #segments: Segment[]
+  /** Files that are not needed any more and not removed yet. */
+  readonly #leaving: Segment[] = []
   #removing: Promise<void> = Promise.resolve()
 
   constructor(options: SegmentsOptions) {
@@ -77,23 +79,26 @@ export class Segments {
   }
 
   async removeBefore(boundary: number): Promise<void> {
-    const removed = this.#segments.splice(
-      0,
-      this.#segments.findIndex(({ first }) => first >= boundary),
-    )
-    this.#removing = this.#removing.then(async () => {
-      for (const { env, path } of removed) {
-        await env?.close()
-        rmSync(path, { force: true })
-        rmSync(`${path}-lock`, { force: true })
-      }
-    })
+    const kept = this.#segments.findIndex(({ first }) => first >= boundary)
+    this.#leaving.push(...this.#segments.splice(0, kept))
+    this.#removing = this.#removing.catch(() => undefined).then(() => this.#removeFiles())
     await this.#removing
+  }
+
+  /** Oldest first, so that no file is missing between two others. One that cannot be removed is tried again later. */
+  async #removeFiles(): Promise<void> {
+    for (let file = this.#leaving[0]; file !== undefined; file = this.#leaving[0]) {
+      await file.env?.close()
+      file.env = undefined
+      rmSync(file.path, { force: true })
+      rmSync(`${file.path}-lock`, { force: true })
+      this.#leaving.shift()
+    }
   }
 
   async close(): Promise<void> {
     await this.#removing.catch(() => undefined)
-    for (const { env } of this.#segments) await env?.close()
+    for (const { env } of [...this.#leaving, ...this.#segments]) await env?.close()
   }
 
   #segment(first: number): Segment {

@@ -1,7 +1,7 @@
 // Without fsync a power cut can tear the log's files, and a torn file must never be read. A marker beside them names
 // the boot of the machine in which they were last open without fsync. If the current boot is another one, the power may
 // have been cut.
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Durability } from '../../../ports/log.ts'
 
 /** Moves aside (`….torn`) a log that a power cut may have torn. Its unprocessed messages are lost, as durability
@@ -12,7 +12,9 @@ export function quarantineIfTorn(
   boot: string | undefined = bootId(),
 ): void {
   const markedBoot = readText(`${path}.unsynced`)
-  if (markedBoot !== undefined && boot !== undefined && markedBoot !== boot) {
+  const mayBeTorn = markedBoot !== undefined && boot !== undefined && markedBoot !== boot
+  // There is no log if somebody removed it, or if the process ended right after it was moved.
+  if (mayBeTorn && existsSync(path)) {
     rmSync(`${path}.torn`, { recursive: true, force: true })
     renameSync(path, `${path}.torn`)
   }

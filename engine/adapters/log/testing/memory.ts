@@ -80,6 +80,7 @@ export class MemoryLog implements Log {
     const reader = new CommitReader(this.#durable, {
       partitions,
       from,
+      ends: this.ends(),
       yieldTurn: () => Promise.resolve(),
       onClose: (closed) => this.#readers.delete(closed),
     })

@@ -3,7 +3,7 @@ import { FirmwareId } from '../../../../schemas/ids.ts'
 import { MemoryBlobs } from '../../../adapters/blobs/testing/memory.ts'
 import { MemoryStore } from '../../../adapters/store/testing/memory.ts'
 import { partitionOf } from '../../../domain/partition.ts'
-import type { NewFirmware, OtaSettings } from '../../../ports/ota.ts'
+import type { FirmwareUse, NewFirmware, OtaSettings } from '../../../ports/ota.ts'
 import { StandingTime } from '../../../testing/standing-time.ts'
 import { composeOta } from '../compose-ota.ts'
 import type { FirmwareDesk } from '../firmware-desk.ts'
@@ -16,6 +16,7 @@ export async function openFirmware({
   blobs = new MemoryBlobs(),
   time = new StandingTime(NOW),
   settings = {} as Partial<OtaSettings>,
+  use = {} as Partial<FirmwareUse>,
 } = {}) {
   const failures: unknown[] = []
   let ids = 0
@@ -35,9 +36,11 @@ export async function openFirmware({
       deployments: () => ({ active: [], total: 0 }),
       countRollbackDevices: async () => 0,
       abort: async () => {},
+      ...use,
     },
     jobs: {
       isWithdrawn: () => false,
+      untilKnown: async () => {},
       began: () => {},
       sent: () => {},
       refused: () => {},
