@@ -198,3 +198,19 @@ test('a command that could not be stored is carried out when it is delivered aga
   await settle()
   expect(statuses()).toEqual(['c1 acked', 'c1 completed'])
 })
+
+test('a command that was carried out is told as completed although its result could not be stored', async () => {
+  const storage = memoryStorage()
+  let isFull = false
+  const write = (name: string, value: Uint8Array) =>
+    isFull ? Promise.reject(new Error('no space left on device')) : storage.write(name, value)
+  const { commands, statuses, failures } = await open({ ...storage, write })
+  commands.handle('dock', () => {
+    isFull = true
+  })
+  await commands.take(order('c1'))
+  await settle()
+  await commands.take(order('c2', { command: 'fly' }))
+  expect(statuses()).toEqual(['c1 acked', 'c1 completed', 'c2 rejected'])
+  expect(failures.map(String)).toEqual(['Error: no space left on device', 'Error: no space left on device'])
+})

@@ -152,13 +152,14 @@ export class Commands {
     this.#ports.send(ack)
   }
 
+  /** What came of a command is told even if it cannot be stored. After a restart the command then counts as interrupted. */
   async #end({ requestId }: Order, fields: JsonObject): Promise<void> {
     const ack = {
       request_id: requestId,
       ...fields,
       executed_at: new Date(this.#ports.now()).toISOString(),
     }
-    await this.#memory.end(requestId, ack)
+    await this.#memory.end(requestId, ack).catch((error: unknown) => this.#ports.failed(error))
     this.#ports.send(ack)
   }
 }
