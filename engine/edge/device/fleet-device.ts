@@ -90,7 +90,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       this.emit('dropped', messages),
     )
     this.#desired = new DesiredState({
-      report: (body) => this.#say('shadow/reported', body),
+      report: (body) => this.#send('shadow/reported', body),
       ask: () => this.#say('shadow/get', ''),
       newToken: () => randomUUID(),
       failed: (error) => this.emit('failed', error),
