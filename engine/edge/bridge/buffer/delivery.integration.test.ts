@@ -56,3 +56,31 @@ test('kept messages are sent by priority, even in the next run, and new messages
   expect(after.delivery.bufferedBytes).toBe(0)
   await after.delivery.close()
 })
+
+test('messages that are kept while too many are being sent follow without another connect', async () => {
+  const clock = new FakeClock()
+  const ports = { now: () => clock.now(), failed: (error: unknown) => expect.fail(String(error)) }
+  const sent: unknown[] = []
+  let acknowledge = () => {}
+  const acknowledged = new Promise<void>((resolve) => {
+    acknowledge = resolve
+  })
+  const delivery = new Delivery({
+    ...{ isConnected: () => true, clock, drainHz: 1_000, failed: ports.failed },
+    publish: async ({ body }) => {
+      await acknowledged
+      sent.push(body['n'])
+    },
+  })
+  delivery.useRings(await openRings(folder, { ...BOUNDS, priorities: new Set(['normal'] as const) }, ports))
+  for (let n = 0; n < 1_010; n++) delivery.send(message(n), 'normal')
+  expect(delivery.bufferedBytes).toBeGreaterThan(0)
+  acknowledge()
+  await expect
+    .poll(() => {
+      clock.pass(1_000)
+      return sent.length
+    })
+    .toBe(1_010)
+  await delivery.close()
+})

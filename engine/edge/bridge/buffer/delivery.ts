@@ -82,8 +82,12 @@ export class Delivery {
 
   #keep({ suffix, body, qos }: BridgeMessage, priority: CommandPriority): void {
     const ring = this.#rings.get(priority)
-    if (ring === undefined) this.#dropped++
-    else ring.add(JSON.stringify({ suffix, body, qos }))
+    if (ring === undefined) {
+      this.#dropped++
+      return
+    }
+    ring.add(JSON.stringify({ suffix, body, qos }))
+    if (this.#ports.isConnected()) this.connected()
   }
 
   /** Returns the ring with the highest priority that contains messages. */
