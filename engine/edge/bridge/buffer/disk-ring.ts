@@ -91,7 +91,8 @@ export class DiskRing {
     if (!this.#isWriting) this.#writing = this.#write()
   }
 
-  /** Resolves with at most `count` of the oldest lines. The result is empty only if the ring is. */
+  /** Resolves with at most `count` of the oldest lines. The result is empty only if the ring is. Rejects if a file cannot be
+   *  read. It is then read after the others, because the cause may pass. */
   async peek(count: number): Promise<readonly string[]> {
     await this.#writing
     await this.#forgetOld()
@@ -106,7 +107,7 @@ export class DiskRing {
         segment.isSealed = true
         // A write to this file may still be in progress.
         await this.#writing
-        const text = await readFile(segment.path, 'utf8').catch(() => '')
+        const text = await this.#read(segment)
         this.#reading = { segment, lines: text.split('\n').filter((line) => line !== ''), at: 0 }
       }
       const { segment, lines, at } = this.#reading
@@ -126,6 +127,18 @@ export class DiskRing {
   /** Resolves once all lines are on disk. */
   async close(): Promise<void> {
     await this.#writing
+  }
+
+  async #read(segment: Segment): Promise<string> {
+    try {
+      return await readFile(segment.path, 'utf8')
+    } catch (error) {
+      // Somebody deleted the file.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+      const at = this.#segments.indexOf(segment)
+      if (at >= 0) this.#segments.push(...this.#segments.splice(at, 1))
+      throw error
+    }
   }
 
   async #write(): Promise<void> {
