@@ -136,7 +136,7 @@ export class Bridge {
     if (path === undefined) return
     const failed = (error: unknown) =>
       this.#log('error', `cannot write the buffer in ${path}, so messages are lost: ${errorText(error)}`)
-    const ports = { now: () => this.#clock.now(), failed }
+    const ports = { now: () => this.#clock.elapsedMs(), failed }
     // Messages about the bridge itself have normal priority.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
     this.#delivery.useRings(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
@@ -183,9 +183,8 @@ export class Bridge {
   }
 
   #checkForSilence(): void {
-    const now = this.#clock.now()
     for (const uplink of this.#uplinks) {
-      const found = uplink.watch.check(now)
+      const found = uplink.checkForSilence()
       if (found === undefined) continue
       if (found.began) this.#silenceBegan(uplink)
       if (found.remedy === 'reopen') this.#ros.reopen()

@@ -53,7 +53,8 @@ export class DiskRing {
     this.#failed = ports.failed
   }
 
-  /** `failed` is called when lines could not be written and are lost. */
+  /** `now` is monotonic, so that lines become no older when the clock of the machine is set. `failed` is called when lines could
+   *  not be written and are lost. */
   static async open(
     folder: string,
     bounds: RingBounds,
@@ -65,7 +66,8 @@ export class DiskRing {
       names.map(async (name) => {
         const path = join(folder, name)
         const { size, mtimeMs } = await stat(path)
-        return { path, bytes: size, newestAt: mtimeMs, isSealed: false, mayBeTorn: true }
+        const newestAt = ports.now() - Math.max(0, Date.now() - mtimeMs)
+        return { path, bytes: size, newestAt, isSealed: false, mayBeTorn: true }
       }),
     )
     const next = Number.parseInt(names.at(-1) ?? '0', 10) + 1
