@@ -10,7 +10,7 @@ import { JoinedReports } from '../device/joined-reports.ts'
 import { Delivery } from './buffer/delivery.ts'
 import { openRings } from './buffer/rings.ts'
 import type { Clock } from './clock.ts'
-import { commandHandler, isStringType } from './commands.ts'
+import { callService, commandHandler, isStringType } from './commands.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
 import type { DownlinkRoute } from './config/route.ts'
 import { Rosbridge, type Subscription } from './ros/rosbridge.ts'
@@ -162,8 +162,7 @@ export class Bridge {
         this.#ros.publish(route.rosTopic, isStringType(route.rosType) ? { data: text } : delta)
         return undefined
       }
-      const { ended } = this.#ros.callService({ service: route.rosTopic, type: route.rosType, args: delta })
-      await ended
+      await callService(route, delta, { ros: this.#ros, clock: this.#clock })
       return delta
     })
   }
