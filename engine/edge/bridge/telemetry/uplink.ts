@@ -1,5 +1,6 @@
 // Processes the messages of one route from ROS to the service: throttles, converts, drops unchanged ones and counts.
 import type { JsonObject } from '../../../../schemas/json.ts'
+import { MQTT_LIMITS } from '../../../../schemas/mqtt-limits.ts'
 import type { Clock } from '../clock.ts'
 import type { UplinkRoute } from '../config/route.ts'
 import { isChanged } from './change.ts'
@@ -15,8 +16,7 @@ interface HeldMessage {
   readonly bytes: number
 }
 
-/** The service refuses larger payloads. */
-const PAYLOAD_BYTES_MAX = 256 * 1024
+const { payloadBytesMax } = MQTT_LIMITS
 
 export class Uplink {
   readonly route: UplinkRoute
@@ -125,5 +125,5 @@ export class Uplink {
 /** `bytes` is the size of the received frame. Escapes and timestamps make the body a little longer, but never four
  *  times as long, so that small frames need no check. */
 function isSmall({ body }: ConvertedMessage, bytes: number): boolean {
-  return bytes <= PAYLOAD_BYTES_MAX / 4 || Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
+  return bytes <= payloadBytesMax / 4 || Buffer.byteLength(JSON.stringify(body)) <= payloadBytesMax
 }
