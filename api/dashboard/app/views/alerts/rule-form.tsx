@@ -4,6 +4,7 @@ import { ALERT_SEVERITIES } from '../../../../../schemas/vocabulary.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { TypedField } from '../../parts/typed-field.tsx'
 import { words } from '../../words/words.ts'
 import { ConditionFields } from './condition-fields.tsx'
 
@@ -78,13 +79,14 @@ export function RuleForm({ rule, onRule, error }: RuleFormProps) {
           error={error}
           pointer="/condition"
         />
-        <Field
+        <TypedField
           label={t('forSec')}
           hint={t('forHint')}
           type="number"
           min={0}
-          value={String(rule.for_sec ?? 0)}
-          onValue={(value) => set({ for_sec: Number(value) })}
+          value={rule.for_sec ?? 0}
+          read={Number}
+          onRead={(for_sec) => set({ for_sec })}
           error={error}
           pointer="/for_sec"
         />

@@ -1,0 +1,39 @@
+// What is typed into the forms of the dashboard, key by key.
+import { describe, expect, test } from 'vitest'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
+
+const suite = dashboardSuite()
+
+describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
+  test('numbers of a rule may have zeros after the point, and a sign', async () => {
+    const { page } = await suite.open('/alerts/rules')
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByLabel('Name').fill('slow drift')
+    await page.getByLabel('Metric').fill('drift')
+    const type = async (label: string, text: string) => {
+      const field = page.getByLabel(label, { exact: true })
+      await field.press('ControlOrMeta+a')
+      await field.pressSequentially(text)
+      expect(Number(await field.inputValue()), label).toBe(Number(text))
+    }
+    await type('Value', '0.05')
+    await type('Clears at', '-1.005')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'slow drift' }).waitFor()
+    const { body } = await suite.admin.get('/alerts/rules')
+    const [rule] = body['data'] as { readonly condition: object }[]
+    expect(rule?.condition).toEqual({
+      kind: 'threshold',
+      metric: 'drift',
+      op: '>',
+      value: 0.05,
+      clear_value: -1.005,
+    })
+
+    await page.getByLabel('When').selectOption('a value changes fast')
+    await page.getByLabel('Metric').fill('drift')
+    await type('Per second', '-0.25')
+    await type('Over (seconds)', '90')
+  })
+})
