@@ -36,4 +36,27 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await type('Per second', '-0.25')
     await type('Over (seconds)', '90')
   })
+
+  test('a rule that is written as JSON becomes a form only if it has what a form shows', async () => {
+    const { page } = await suite.open('/alerts/rules')
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByLabel('Name').fill('half a rule')
+    await page.getByRole('button', { name: 'Edit as JSON' }).click()
+    const json = page.getByLabel('The rule as JSON')
+    for (const text of [
+      '{"name":"half a rule"}',
+      'null',
+      '{"target":{"type":"all"},"condition":{"all":[null]}}',
+    ]) {
+      await json.fill(text)
+      await page.getByRole('button', { name: 'Edit as a form' }).click()
+      expect(await json.inputValue()).toBe(text)
+    }
+    await page.getByText('A form needs the target and the condition of the rule').waitFor()
+    await json.fill(
+      '{"name":"half a rule","target":{"type":"all"},"condition":{"kind":"absence","for_sec":60}}',
+    )
+    await page.getByRole('button', { name: 'Edit as a form' }).click()
+    expect(await page.getByLabel('For (seconds)').inputValue()).toBe('60')
+  })
 })

@@ -1,5 +1,6 @@
 // The fields of a rule that most rules have. A condition of another kind is edited as JSON.
 import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
+import { isObject } from '../../../../../schemas/json.ts'
 import { ALERT_SEVERITIES } from '../../../../../schemas/vocabulary.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -24,6 +25,22 @@ export interface RuleFormProps {
   readonly rule: RuleRequestBody
   readonly onRule: (rule: RuleRequestBody) => void
   readonly error: unknown
+}
+
+/** Whether a rule that somebody wrote has all that the form reads. The service judges the rest. */
+export function fitsForm(rule: unknown): rule is RuleRequestBody {
+  return isObject(rule) && isObject(rule['target']) && isCondition(rule['condition'])
+}
+
+function isCondition(condition: unknown): boolean {
+  if (!isObject(condition)) return false
+  const { all, any, in: statuses } = condition
+  return (
+    [all, any].every(
+      (members) => members === undefined || (Array.isArray(members) && members.every(isCondition)),
+    ) &&
+    (statuses === undefined || Array.isArray(statuses))
+  )
 }
 
 const TARGETS = ['all', 'group', 'tag', 'type', 'device'] as const
