@@ -1,4 +1,5 @@
 // What is typed into the forms of the dashboard, key by key.
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
@@ -59,4 +60,39 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await page.getByRole('button', { name: 'Edit as a form' }).click()
     expect(await page.getByLabel('For (seconds)').inputValue()).toBe('60')
   })
+
+  test('the check of devices that were changed meanwhile says nothing about those that are there now', async () => {
+    const { page } = await suite.open('/devices/new?bulk=1')
+    const devices = page.getByRole('textbox', { name: 'Devices' })
+    await devices.fill('device_id,name,type\nearly-1,Early,mqtt_device\n')
+    const { release } = await heldBack(page, '**/api/v1/devices/bulk*')
+    const answer = page.waitForResponse('**/api/v1/devices/bulk*')
+    await page.getByRole('button', { name: 'Check', exact: true }).click()
+    await devices.fill('device_id,name,type\nlate-1,Late,mqtt_device\nlate-2,Late,mqtt_device\n')
+    release()
+    await answer
+    await expect.poll(() => page.getByRole('button', { name: 'Check', exact: true }).isEnabled()).toBe(true)
+    expect(await page.getByRole('button', { name: /^Register / }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Check', exact: true }).click()
+    await page.getByRole('button', { name: 'Register 2 devices' }).click()
+    await page.getByRole('button', { name: 'Download tokens' }).waitFor()
+    // The tokens are shown once, and a key that is pressed by mistake does not take them away.
+    await devices.press('Space')
+    await page.getByRole('button', { name: 'Check', exact: true }).click()
+    await page.getByText(/^0 of \d rows can be registered/).waitFor()
+    await page.getByRole('button', { name: 'Download tokens' }).waitFor()
+  })
 })
+
+/** Keeps the requests to this address back until they are released. */
+async function heldBack(page: Page, address: string): Promise<{ readonly release: () => void }> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(address, async (route) => {
+    await released
+    await route.continue()
+  })
+  return { release }
+}
