@@ -82,6 +82,29 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await page.getByText(/^0 of \d rows can be registered/).waitFor()
     await page.getByRole('button', { name: 'Download tokens' }).waitFor()
   })
+
+  test('an upload that a proxy refuses says so', async () => {
+    const { page } = await suite.open('/rollouts/firmware', { expected: [/413/] })
+    await page.route('**/api/v1/ota/firmware', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 413,
+            contentType: 'text/html',
+            body: '<h1>413 Request Entity Too Large</h1>',
+          })
+        : route.continue(),
+    )
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'oven.bin',
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from('firmware'),
+    })
+    await page.getByLabel('Version', { exact: true }).fill('2.1.0')
+    await page.getByLabel('Device type').selectOption('mqtt_device')
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByText(/status 413/).waitFor()
+    expect(await page.getByRole('button', { name: 'Upload' }).isEnabled()).toBe(true)
+  })
 })
 
 /** Keeps the requests to this address back until they are released. */
