@@ -1,6 +1,7 @@
 // What is typed into the forms of the dashboard, key by key.
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
@@ -104,6 +105,23 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await page.getByRole('button', { name: 'Upload' }).click()
     await page.getByText(/status 413/).waitFor()
     expect(await page.getByRole('button', { name: 'Upload' }).isEnabled()).toBe(true)
+  })
+
+  test('what is typed while a device is being saved stays', async () => {
+    await registerDevice(suite.admin, 'desk-1')
+    const { page } = await suite.open('/devices/desk-1/settings')
+    const description = page.getByLabel('Description')
+    await description.fill('at the door')
+    const { release } = await heldBack(page, '**/api/v1/devices/desk-1')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await description.press('End')
+    await description.pressSequentially(' of hall 2')
+    release()
+    await page.getByText('Saved.').waitFor()
+    expect(await description.inputValue()).toBe('at the door of hall 2')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const saved = async () => (await suite.admin.get('/devices/desk-1')).body['description']
+    await expect.poll(saved).toBe('at the door of hall 2')
   })
 })
 
