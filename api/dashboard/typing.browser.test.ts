@@ -123,6 +123,27 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     const saved = async () => (await suite.admin.get('/devices/desk-1')).body['description']
     await expect.poll(saved).toBe('at the door of hall 2')
   })
+
+  test('a command that is changed while its recipients are looked up is not sent as it was before', async () => {
+    await registerDevice(suite.admin, 'cart-1')
+    const { page } = await suite.open('/commands/new?target=devices&which=cart-1')
+    await page.getByLabel('Commands of type').selectOption('mqtt_device')
+    await page.getByLabel('Command name').fill('drive')
+    const { release } = await heldBack(page, '**/api/v1/commands/$broadcast*')
+    const answer = page.waitForResponse('**/api/v1/commands/$broadcast*')
+    await page.getByRole('button', { name: 'Preview recipients of drive' }).click()
+    await page.getByLabel('Parameters (JSON object)').fill('{"speed":0.5}')
+    release()
+    await answer
+    const look = page.getByRole('button', { name: 'Preview recipients of drive' })
+    await expect.poll(() => look.isEnabled()).toBe(true)
+    expect(await page.getByRole('button', { name: /^Send drive/ }).count()).toBe(0)
+    await look.click()
+    await page.getByRole('button', { name: 'Send drive to 1 device' }).click()
+    await page.getByRole('heading', { level: 1, name: 'drive' }).waitFor()
+    const { body } = await suite.admin.get('/commands/cart-1')
+    expect((body['data'] as readonly object[])[0]).toMatchObject({ data: { speed: 0.5 } })
+  })
 })
 
 /** Keeps the requests to this address back until they are released. */
