@@ -144,6 +144,26 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     const { body } = await suite.admin.get('/commands/cart-1')
     expect((body['data'] as readonly object[])[0]).toMatchObject({ data: { speed: 0.5 } })
   })
+
+  test('a change of devices that is edited while it is looked at is looked at again', async () => {
+    await registerDevice(suite.admin, 'crane-1')
+    const { page } = await suite.open('/devices?q=crane')
+    await page.getByRole('checkbox', { name: /crane-1/ }).check()
+    await page.getByRole('button', { name: 'Tag', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Add tags').fill('night')
+    const { release } = await heldBack(page, '**/api/v1/devices/bulk-edit*')
+    const answer = page.waitForResponse('**/api/v1/devices/bulk-edit*')
+    await dialog.getByRole('button', { name: 'Preview changes' }).click()
+    await dialog.getByLabel('Add tags').fill('day')
+    release()
+    await answer
+    const look = dialog.getByRole('button', { name: 'Preview changes' })
+    await expect.poll(() => look.isEnabled()).toBe(true)
+    expect(await dialog.getByRole('button', { name: /^Change / }).count()).toBe(0)
+    await look.click()
+    await dialog.getByRole('button', { name: 'Change 1 device' }).waitFor()
+  })
 })
 
 /** Keeps the requests to this address back until they are released. */
