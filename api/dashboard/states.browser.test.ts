@@ -32,6 +32,24 @@ describe.skipIf(CHROMIUM === undefined)('the states of every view', () => {
       await registerDevice(suite.admin, 'robot-1')
     })
 
+    test('a view that broke goes with its device, and with the way back', async () => {
+      await registerDevice(suite.admin, 'robot-2')
+      const { page } = await suite.open('/devices/robot-1/commands')
+      await page.getByRole('heading', { level: 1, name: 'robot-1' }).waitFor()
+      // An answer that no service gives.
+      await page.route('**/api/v1/commands/robot-2*', (route) => route.fulfill({ json: { data: [null] } }))
+      await page.evaluate(`{
+        const link = document.createElement('a')
+        link.href = '/devices/robot-2/commands'
+        document.body.append(link)
+        link.click()
+        link.remove()
+      }`)
+      await page.getByText(/Something went wrong in the page|The service cannot be reached/).waitFor()
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name: 'robot-1' }).waitFor()
+    })
+
     test('a view that needs more than the role at the page has no barriers', SLOW, async () => {
       const account = { email: 'vera@example.com', password: 'a horse of course' }
       await suite.admin.post('/auth/register', { ...account, name: 'Vera', role: 'viewer' })

@@ -1,11 +1,12 @@
 // Limits for MQTT: the embedded broker, and a broker outside with the ingress that reads from it.
 import { strict as assert } from 'node:assert'
+import { MQTT_LIMITS } from '../../schemas/mqtt-limits.ts'
 import { KIB, MIB } from './sizes.ts'
 
 export const BROKER_LIMITS = {
   // --- MQTT
-  packetBytesMax: 256 * KIB + 4 * KIB,
-  payloadBytesMax: 256 * KIB,
+  ...MQTT_LIMITS,
+  packetBytesMax: MQTT_LIMITS.payloadBytesMax + 4 * KIB,
   /** Largest packet before CONNACK: a client that is not admitted yet needs to send nothing larger than a CONNECT. */
   connectBytesMax: 8 * KIB,
   handshakeTimeoutMs: 5_000,
@@ -15,8 +16,6 @@ export const BROKER_LIMITS = {
   webSocketControlFramesPerSecMax: 100,
   keepAliveSecDefault: 60,
   keepAliveSecMax: 1_200,
-  topicBytesMax: 512,
-  topicLevelsMax: 16,
   subscriptionsPerSessionMax: 64,
   /** Messages of one session that are read but not yet durable. At this limit its socket is not read. */
   sessionPendingMax: 1_024,

@@ -10,7 +10,7 @@ import { JoinedReports } from '../device/joined-reports.ts'
 import { Delivery } from './buffer/delivery.ts'
 import { openRings } from './buffer/rings.ts'
 import type { Clock } from './clock.ts'
-import { commandHandler, isStringType } from './commands.ts'
+import { callService, commandHandler, isStringType } from './commands.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
 import type { DownlinkRoute } from './config/route.ts'
 import { Rosbridge, type Subscription } from './ros/rosbridge.ts'
@@ -136,7 +136,7 @@ export class Bridge {
     if (path === undefined) return
     const failed = (error: unknown) =>
       this.#log('error', `cannot write the buffer in ${path}, so messages are lost: ${errorText(error)}`)
-    const ports = { now: () => this.#clock.now(), failed }
+    const ports = { now: () => this.#clock.elapsedMs(), failed }
     // Messages about the bridge itself have normal priority.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
     this.#delivery.useRings(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
@@ -162,8 +162,7 @@ export class Bridge {
         this.#ros.publish(route.rosTopic, isStringType(route.rosType) ? { data: text } : delta)
         return undefined
       }
-      const { ended } = this.#ros.callService({ service: route.rosTopic, type: route.rosType, args: delta })
-      await ended
+      await callService(route, delta, { ros: this.#ros, clock: this.#clock })
       return delta
     })
   }
@@ -183,9 +182,8 @@ export class Bridge {
   }
 
   #checkForSilence(): void {
-    const now = this.#clock.now()
     for (const uplink of this.#uplinks) {
-      const found = uplink.watch.check(now)
+      const found = uplink.checkForSilence()
       if (found === undefined) continue
       if (found.began) this.#silenceBegan(uplink)
       if (found.remedy === 'reopen') this.#ros.reopen()

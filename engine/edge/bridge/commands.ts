@@ -6,7 +6,7 @@ import type { DownlinkRoute } from './config/route.ts'
 import { RosError } from './ros/calls.ts'
 import type { Rosbridge } from './ros/rosbridge.ts'
 
-/** The time limit of a command without an expiry time. */
+/** The time limit of a command without an expiry time, and of a call that applies the desired state. */
 const TIMEOUT_MS = 60_000
 
 export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Clock): CommandHandler {
@@ -38,18 +38,25 @@ export function isStringType(type: string | undefined): boolean {
 }
 
 interface CallPorts {
-  readonly ros: Rosbridge
+  readonly ros: Pick<Rosbridge, 'callService'>
   readonly clock: Clock
-  readonly context: CommandContext
+  /** Left out for a call that no command asked for. */
+  readonly context?: Pick<CommandContext, 'expiresAt' | 'signal'>
 }
 
-async function callService(route: DownlinkRoute, data: JsonObject, ports: CallPorts): Promise<Json> {
+export async function callService(route: DownlinkRoute, data: JsonObject, ports: CallPorts): Promise<Json> {
   const { ros } = ports
   const { ended, giveUp } = ros.callService({ service: route.rosTopic, type: route.rosType, args: data })
   return await withDeadline(ended, giveUp, ports)
 }
 
-async function sendGoal(route: DownlinkRoute, data: JsonObject, ports: CallPorts): Promise<Json> {
+interface GoalPorts {
+  readonly ros: Pick<Rosbridge, 'sendGoal'>
+  readonly clock: Clock
+  readonly context: CommandContext
+}
+
+async function sendGoal(route: DownlinkRoute, data: JsonObject, ports: GoalPorts): Promise<Json> {
   const { ros, context } = ports
   const goal = { action: route.rosTopic, type: route.rosType ?? '', args: data }
   const { ended, cancel } = ros.sendGoal(goal, (feedback) => context.progress(percentOf(feedback)))
@@ -60,20 +67,20 @@ async function sendGoal(route: DownlinkRoute, data: JsonObject, ports: CallPorts
 async function withDeadline(
   ended: Promise<Json>,
   giveUp: (error: RosError) => void,
-  { clock, context }: CallPorts,
+  { clock, context }: Pick<CallPorts, 'clock' | 'context'>,
 ): Promise<Json> {
-  const { expiresAt, signal } = context
+  const { expiresAt, signal } = context ?? {}
   const leftMs = expiresAt === undefined ? TIMEOUT_MS : expiresAt.getTime() - clock.now()
   const stop = clock.after(Math.min(Math.max(0, leftMs), TIMER_MS_MAX), () =>
-    giveUp(new RosError('TIMEOUT', 'ROS did not finish this within the time of the command')),
+    giveUp(new RosError('TIMEOUT', 'ROS did not finish this in time')),
   )
   const cancel = () => giveUp(new RosError('CANCELED', 'the command was cancelled'))
-  signal.addEventListener('abort', cancel, { once: true })
+  signal?.addEventListener('abort', cancel, { once: true })
   try {
     return await ended
   } finally {
     stop()
-    signal.removeEventListener('abort', cancel)
+    signal?.removeEventListener('abort', cancel)
   }
 }
 

@@ -5,6 +5,8 @@ import { type DeviceStorage, readJson, writeJson } from './storage.ts'
 
 const NAME = 'commands.json'
 const KEPT_MAX = 256
+/** Marks a stored answer that the service may not have yet. */
+const OWED = 'owed'
 const INTERRUPTED: JsonObject = {
   status: 'failed',
   error: { code: 'INTERRUPTED', message: 'the device restarted while it carried the command out' },
@@ -14,6 +16,8 @@ const INTERRUPTED: JsonObject = {
 export interface Answer {
   readonly ack: JsonObject
   readonly final: boolean
+  /** True for a final answer that the service may not have yet. */
+  readonly isOwed: boolean
 }
 
 export class CommandMemory {
@@ -31,9 +35,14 @@ export class CommandMemory {
     const kept = await readJson(storage, NAME)
     const answers = new Map<string, Answer>()
     for (const entry of Array.isArray(kept) ? kept : []) {
-      const [id, ack]: readonly unknown[] = Array.isArray(entry) ? entry : []
+      const [id, ack, owed]: readonly unknown[] = Array.isArray(entry) ? entry : []
       if (typeof id !== 'string') continue
-      answers.set(id, { ack: isObject(ack) ? ack : { request_id: id, ...INTERRUPTED }, final: true })
+      const isEnded = isObject(ack)
+      answers.set(id, {
+        ack: isEnded ? ack : { request_id: id, ...INTERRUPTED },
+        final: true,
+        isOwed: !isEnded || owed === OWED,
+      })
     }
     return new CommandMemory(storage, answers)
   }
@@ -42,10 +51,21 @@ export class CommandMemory {
     return this.#answers.get(requestId)
   }
 
+  /** The final answers that the service may not have yet, oldest first. */
+  owed(): readonly JsonObject[] {
+    return [...this.#answers.values()].flatMap(({ ack, isOwed }) => (isOwed ? [ack] : []))
+  }
+
+  /** Notes that the service has this answer. The disk learns it with the next command. */
+  told(requestId: string, ack: JsonObject): void {
+    const answer = this.#answers.get(requestId)
+    if (answer?.ack === ack) this.#answers.set(requestId, { ...answer, isOwed: false })
+  }
+
   /** Resolves once the command would survive a power cut. Rejects if it cannot be stored: then it has not begun. */
   async begin(requestId: string, ack: JsonObject): Promise<void> {
     try {
-      await this.#put(requestId, { ack, final: false })
+      await this.#put(requestId, { ack, final: false, isOwed: false })
     } catch (error) {
       this.#answers.delete(requestId)
       throw error
@@ -53,12 +73,12 @@ export class CommandMemory {
   }
 
   end(requestId: string, ack: JsonObject): Promise<void> {
-    return this.#put(requestId, { ack, final: true })
+    return this.#put(requestId, { ack, final: true, isOwed: true })
   }
 
   /** Stores progress in memory only: the disk does not need it. */
   progress(requestId: string, ack: JsonObject): void {
-    if (this.#answers.has(requestId)) this.#answers.set(requestId, { ack, final: false })
+    if (this.#answers.has(requestId)) this.#answers.set(requestId, { ack, final: false, isOwed: false })
   }
 
   #put(requestId: string, answer: Answer): Promise<void> {
@@ -75,7 +95,9 @@ export class CommandMemory {
   }
 
   #write(): Promise<void> {
-    const entries = [...this.#answers].map(([id, { ack, final }]) => (final ? [id, ack] : [id]))
+    const entries = [...this.#answers].map(([id, { ack, final, isOwed }]) =>
+      final ? [id, ack, ...(isOwed ? [OWED] : [])] : [id],
+    )
     return writeJson(this.#storage, NAME, entries)
   }
 }

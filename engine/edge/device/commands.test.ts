@@ -5,12 +5,19 @@ import { type DeviceStorage, memoryStorage } from './storage.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
-async function open(storage: DeviceStorage = memoryStorage(), now = () => NOW) {
+async function open(
+  storage: DeviceStorage = memoryStorage(),
+  now = () => NOW,
+  arrives: () => Promise<void> = () => Promise.resolve(),
+) {
   const acks: JsonObject[] = []
   const failures: unknown[] = []
   const commands = await Commands.open(storage, {
     now,
-    send: (ack) => acks.push(ack),
+    send: (ack) => {
+      acks.push(ack)
+      return arrives()
+    },
     failed: (error) => failures.push(error),
   })
   const statuses = () => acks.map(({ request_id: id, status }) => `${id} ${status}`)
@@ -197,4 +204,47 @@ test('a command that could not be stored is carried out when it is delivered aga
   await commands.take(order('c1'))
   await settle()
   expect(statuses()).toEqual(['c1 acked', 'c1 completed'])
+})
+
+test('a command that was carried out is told as completed although its result could not be stored', async () => {
+  const storage = memoryStorage()
+  let isFull = false
+  const write = (name: string, value: Uint8Array) =>
+    isFull ? Promise.reject(new Error('no space left on device')) : storage.write(name, value)
+  const { commands, statuses, failures } = await open({ ...storage, write })
+  commands.handle('dock', () => {
+    isFull = true
+  })
+  await commands.take(order('c1'))
+  await settle()
+  await commands.take(order('c2', { command: 'fly' }))
+  expect(statuses()).toEqual(['c1 acked', 'c1 completed', 'c2 rejected'])
+  expect(failures.map(String)).toEqual(['Error: no space left on device', 'Error: no space left on device'])
+})
+
+test('answers that a power cut kept from the service are given after the next connect, once', async () => {
+  const unreachable = () => new Promise<void>(() => {})
+  const first = await open(memoryStorage(), () => NOW, unreachable)
+  first.commands.handle('dock', () => 'docked')
+  first.commands.handle('wait', () => new Promise(() => {}))
+  await first.commands.take(order('c1'))
+  await settle()
+  await first.commands.take(order('c2', { command: 'wait' }))
+  await first.commands.take(order('c3'))
+  await first.commands.take({ request_id: 'c4', command: '$cancel', data: { request_id: 'c3' } })
+  await settle()
+
+  const second = await open(first.storage)
+  second.commands.connected()
+  second.commands.connected()
+  expect(second.acks).toMatchObject([
+    { request_id: 'c1', status: 'completed', result: 'docked' },
+    { request_id: 'c2', status: 'failed', error: { code: 'INTERRUPTED' } },
+  ])
+  await settle()
+  // Stored along with the next command.
+  await second.commands.take(order('c5', { command: 'fly' }))
+  const third = await open(first.storage)
+  third.commands.connected()
+  expect(third.statuses()).toEqual(['c5 rejected'])
 })

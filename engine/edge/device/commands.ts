@@ -20,8 +20,8 @@ export type CommandHandler = (data: JsonObject, context: CommandContext) => unkn
 
 export interface CommandsPorts {
   readonly now: () => number
-  /** Publishes on `command/ack`. */
-  readonly send: (ack: JsonObject) => void
+  /** Publishes on `command/ack`. Resolves once the service has it. */
+  readonly send: (ack: JsonObject) => Promise<void>
   readonly failed: (error: unknown) => void
   /** True if commands do not wait for earlier ones. */
   readonly isAtOnce?: boolean
@@ -50,10 +50,13 @@ export class Commands {
   /** Handles commands that have no handler of their own. */
   #otherwise: CommandHandler | undefined
   #queue: Promise<void> = Promise.resolve()
+  /** Answers from before this process that the service may not have. */
+  #owed: readonly JsonObject[]
 
   private constructor(ports: CommandsPorts, memory: CommandMemory) {
     this.#ports = ports
     this.#memory = memory
+    this.#owed = memory.owed()
   }
 
   static async open(storage: DeviceStorage, ports: CommandsPorts): Promise<Commands> {
@@ -73,13 +76,20 @@ export class Commands {
     return [...this.#handlers.keys()]
   }
 
+  /** Called after a connect: gives the answers that the end of the process before this one kept from the service. It delivers
+   *  no command again that the device has acknowledged, so nothing else would ask for them. */
+  connected(): void {
+    for (const ack of this.#owed) this.#send(ack)
+    this.#owed = []
+  }
+
   /** Resolves once the message need not be delivered again. */
   async take(message: JsonObject): Promise<void> {
     const order = toOrder(message, this.#ports.now())
     if (order === undefined) return
     if (order.command === CANCEL) return this.#cancel(order.data)
     const known = this.#memory.find(order.requestId)
-    if (known !== undefined) return this.#ports.send(known.ack)
+    if (known !== undefined) return this.#send(known.ack)
     if (order.expiresAt <= this.#ports.now())
       return this.#end(order, rejected('EXPIRED', 'the command came too late'))
     const handler = this.#handlers.get(order.command) ?? this.#otherwise
@@ -133,7 +143,7 @@ export class Commands {
         const progress = percent === undefined ? {} : { progress: percent }
         const ack = { request_id: requestId, status: 'in_progress', ...progress }
         this.#memory.progress(requestId, ack)
-        this.#ports.send(ack)
+        this.#send(ack)
       },
     }
   }
@@ -143,23 +153,32 @@ export class Commands {
     if (typeof requestId !== 'string' || this.#memory.find(requestId)?.final === true) return
     this.#running.get(requestId)?.abort()
     const error = { code: 'CANCELED', message: 'the command was cancelled' }
-    await this.#memory.end(requestId, { request_id: requestId, status: 'failed', error })
+    const ack = { request_id: requestId, status: 'failed', error }
+    const stored = this.#memory.end(requestId, ack)
+    this.#memory.told(requestId, ack)
+    await stored
   }
 
   async #begin({ requestId }: Order, fields: JsonObject): Promise<void> {
     const ack = { request_id: requestId, ...fields }
     await this.#memory.begin(requestId, ack)
-    this.#ports.send(ack)
+    this.#send(ack)
   }
 
+  /** What came of a command is told even if it cannot be stored. After a restart the command then counts as interrupted. */
   async #end({ requestId }: Order, fields: JsonObject): Promise<void> {
     const ack = {
       request_id: requestId,
       ...fields,
       executed_at: new Date(this.#ports.now()).toISOString(),
     }
-    await this.#memory.end(requestId, ack)
-    this.#ports.send(ack)
+    await this.#memory.end(requestId, ack).catch((error: unknown) => this.#ports.failed(error))
+    this.#send(ack)
+  }
+
+  #send(ack: JsonObject): void {
+    const told = () => this.#memory.told(String(ack['request_id']), ack)
+    this.#ports.send(ack).then(told, (error: unknown) => this.#ports.failed(error))
   }
 }
 

@@ -2,13 +2,16 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { DesiredState } from './desired-state.ts'
 
-function open() {
+function open(arrives: () => Promise<void> = () => Promise.resolve()) {
   const reports: JsonObject[] = []
   const failures: unknown[] = []
   let asked = 0
   let tokens = 0
   const state = new DesiredState({
-    report: (body) => reports.push(body),
+    report: (body) => {
+      reports.push(body)
+      return arrives()
+    },
     ask: () => asked++,
     newToken: () => `t${tokens++}`,
     failed: (error) => failures.push(error),
@@ -118,12 +121,37 @@ test('a report that is refused for good rejects with the reason, and so does one
   await expect(unlucky).rejects.toThrow('409')
 })
 
-test('a report that was on its way when the connection broke is sent again', () => {
+test('a report whose answer was lost with the connection is sent again', async () => {
   const { state, reports } = open()
   void state.report({ led: 'on' })
+  await settle()
   state.connected()
   expect(reports).toEqual([
     { state: { led: 'on' }, client_token: 't0' },
     { state: { led: 'on' }, client_token: 't0' },
   ])
+})
+
+test('reports that wait for the connection are sent once, so that no older state follows a newer one', () => {
+  const { state, reports } = open(() => new Promise(() => {}))
+  void state.report({ door: 'open' })
+  void state.report({ door: 'closed' })
+  state.connected()
+  expect(reports.map(({ state: patch }) => patch)).toEqual([{ door: 'open' }, { door: 'closed' }])
+})
+
+test('a report that cannot be sent rejects, and those after it are sent', async () => {
+  let isLarge = true
+  const { state, reports, failures } = open(() =>
+    isLarge ? Promise.reject(new Error('the message is too large')) : Promise.resolve(),
+  )
+  await expect(state.report({ map: 'x' })).rejects.toThrow('too large')
+  state.handle((delta) => delta)
+  state.desired({ version: 1, state: { led: 'on' } })
+  await settle()
+  isLarge = false
+  state.desired({ version: 2, state: { led: 'off' } })
+  await settle()
+  expect(failures.map(String)).toEqual(['Error: the message is too large'])
+  expect(reports.at(-1)).toMatchObject({ state: { led: 'off' }, version: 2 })
 })

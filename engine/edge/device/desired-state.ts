@@ -14,8 +14,9 @@ export type DesiredHandler = (
 ) => JsonObject | undefined | Promise<JsonObject | undefined>
 
 export interface DesiredPorts {
-  /** Publishes a patch of the reported state on `shadow/reported`. */
-  readonly report: (body: JsonObject) => void
+  /** Publishes a patch of the reported state on `shadow/reported`. Resolves once the service has it, over whichever connection;
+   *  rejects if it will never be sent. */
+  readonly report: (body: JsonObject) => Promise<void>
   /** Publishes on `shadow/get`. */
   readonly ask: () => void
   readonly newToken: () => string
@@ -34,6 +35,8 @@ interface Report {
   readonly resolve: (version: number) => void
   readonly reject: (error: Error) => void
   tries: number
+  /** True once the service has the report. Until then it is on its way there. */
+  hasArrived: boolean
 }
 
 const TRIES_MAX = 5
@@ -61,8 +64,8 @@ export class DesiredState {
 
   connected(): void {
     this.#ports.ask()
-    // Reports in flight may have been lost with the connection.
-    for (const [token, report] of this.#reports) this.#send(token, report)
+    // An answer may have been lost with the connection. Reports that have not arrived are sent anyway.
+    for (const [token, report] of this.#reports) if (report.hasArrived) this.#send(token, report)
   }
 
   /** Resolves with the version of the shadow once the service has accepted the report. */
@@ -117,16 +120,26 @@ export class DesiredState {
   #begin(patch: JsonObject, namesVersion: boolean): Promise<number> {
     return new Promise((resolve, reject) => {
       const token = this.#ports.newToken()
-      const report = { patch, namesVersion, resolve, reject, tries: 1 }
+      const report = { patch, namesVersion, resolve, reject, tries: 1, hasArrived: false }
       this.#reports.set(token, report)
       this.#send(token, report)
     })
   }
 
-  #send(token: string, { patch, namesVersion, tries }: Report): void {
+  #send(token: string, report: Report): void {
+    const { patch, namesVersion, tries } = report
     const isLast = tries === TRIES_MAX
     const version = namesVersion && !isLast ? { version: this.#version } : {}
-    this.#ports.report({ state: patch, ...version, client_token: token })
+    report.hasArrived = false
+    this.#ports.report({ state: patch, ...version, client_token: token }).then(
+      () => {
+        report.hasArrived = true
+      },
+      (error: Error) => {
+        this.#reports.delete(token)
+        report.reject(error)
+      },
+    )
   }
 
   /** Applies one difference at a time. A newer one replaces the one that waits (D1). */

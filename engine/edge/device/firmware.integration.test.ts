@@ -249,6 +249,33 @@ test('an image that does not match is not installed', async () => {
   expect(device.installed).toEqual([])
 })
 
+test('an update that is cancelled while the end of its download is being stored is not installed', async () => {
+  const kept = memoryStorage()
+  let isStoring = false
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const write = async (name: string, value: Uint8Array) => {
+    if (Buffer.from(value).includes('"status":"downloaded"')) {
+      isStoring = true
+      await released
+    }
+    await kept.write(name, value)
+  }
+  const device = await boot('2.0.0', { storage: { ...kept, write } })
+  await device.updates.take(message())
+  await until(() => isStoring)
+  const cancelled = device.updates.take(message({ action: 'cancel' }))
+  release()
+  await cancelled
+  await until(() => statuses(device).includes('cancelled'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(statuses(device)).toEqual(['downloading', 'downloaded', 'cancelled'])
+  expect(device.installed).toEqual([])
+  expect(Buffer.from((await kept.read('firmware.json')) ?? []).toString()).toContain('"phase":"ended"')
+})
+
 test('a cancelled download ends; an installation that has begun does not', async () => {
   let release = () => {}
   hold = new Promise((resolve) => {

@@ -77,6 +77,7 @@ export class FirmwareUpdates {
   #isFromBefore: boolean
   #settling: Promise<void> | undefined
   #ownFolder: string | undefined
+  #writing: Promise<void> = Promise.resolve()
 
   private constructor(ports: FirmwarePorts, job: Job | undefined, lastSeq: number) {
     this.#ports = ports
@@ -220,6 +221,8 @@ export class FirmwareUpdates {
       await this.#download(message, { path, signal })
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
+      // It may have been cancelled while that was stored.
+      if (signal.aborted) return
       if (message.notAfter !== undefined && message.notAfter <= this.#ports.now())
         // The window has closed in the meantime. The image is kept for the next one.
         return await this.#end(message, { status: 'deferred', retry_after_sec: 0 })
@@ -309,7 +312,12 @@ export class FirmwareUpdates {
     const newest = isKnown && this.#job !== undefined ? this.#job.message : message
     const last = bodyOf(message, fields)
     this.#job = { message: newest, phase, last }
-    await writeJson(this.#ports.storage, NAME, { job: this.#job, lastSeq: this.#lastSeq })
+    // One write after the other, so that an older state never replaces a newer one.
+    const written = this.#writing.then(() =>
+      writeJson(this.#ports.storage, NAME, { job: this.#job, lastSeq: this.#lastSeq }),
+    )
+    this.#writing = written.catch(() => undefined)
+    await written
     this.#ports.report(last)
   }
 

@@ -90,7 +90,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       this.emit('dropped', messages),
     )
     this.#desired = new DesiredState({
-      report: (body) => this.#say('shadow/reported', body),
+      report: (body) => this.#send('shadow/reported', body),
       ask: () => this.#say('shadow/get', ''),
       newToken: () => randomUUID(),
       failed: (error) => this.emit('failed', error),
@@ -134,10 +134,14 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     const storage = this.#options.storage ?? memoryStorage()
     const now = () => Date.now()
     const failed = (error: unknown) => void this.emit('failed', error)
+    /** What was not sent when the device is closed is sent after its next start. */
+    const failedUnlessClosed = (error: unknown) => {
+      if (!this.#isClosed) failed(error)
+    }
     this.#commands = await Commands.open(storage, {
       now,
-      failed,
-      send: (ack) => this.#say('command/ack', ack),
+      failed: failedUnlessClosed,
+      send: (ack) => this.#send('command/ack', ack),
       isAtOnce: this.#options.commandsAtOnce === true,
     })
     if (this.#otherCommands !== undefined) this.#commands.handleOthers(this.#otherCommands)
@@ -236,6 +240,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       connection.announce('heartbeat').catch(() => undefined)
     }, heartbeatSec * 1_000)
     this.#outbox.connected((message) => connection.publish(message))
+    this.#commands?.connected()
     this.#desired.connected()
     void this.#firmware?.connected().catch((error: unknown) => this.emit('failed', error))
     this.emit('connected')

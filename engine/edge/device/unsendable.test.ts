@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MQTT_LIMITS } from '../../../schemas/mqtt-limits.ts'
 import { FleetDevice } from './fleet-device.ts'
 
 // Never connected: what may be sent waits for a connection.
@@ -25,7 +26,7 @@ test('a message that every broker ends the connection for is refused, and does n
 })
 
 test('the largest message that the service takes waits for a connection', async () => {
-  const text = 'ä'.repeat((256 * 1024 - 64) / 2)
+  const text = 'ä'.repeat((MQTT_LIMITS.payloadBytesMax - 64) / 2)
   const sent = device.telemetry({ timestamp: 0, text }).then(() => 'sent')
   const outcome = await Promise.race([sent, Promise.resolve().then(() => 'waiting')])
   expect(outcome).toBe('waiting')

@@ -18,6 +18,8 @@ let isAuthenticated = false
 let isHidden = false
 /** The page has what it was given last. */
 let isTaken = true
+/** There is nothing to connect with until the page gives a token. */
+let isTokenAwaited = false
 let isSilent = false
 let heardAt = 0
 let tries = 0
@@ -42,7 +44,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
     case 'token':
       token = data.token
       if (socket?.readyState === WebSocket.OPEN) send({ type: 'auth', token })
-      else if (retry === undefined) connect()
+      else if (retry === undefined || isTokenAwaited) connect()
       break
     case 'follow-fleet':
       fleetFeed.follow(data)
@@ -108,8 +110,12 @@ function connect(): void {
   if (url === '') return
   clearTimeout(retry)
   retry = undefined
-  if (token === undefined) {
+  isTokenAwaited = token === undefined
+  if (isTokenAwaited) {
     say({ kind: 'token-wanted', isRefused: false })
+    // The page says nothing if it cannot get one now.
+    retry = setTimeout(connect, nextPauseMs(0, tries, Math.random()))
+    tries += 1
     return
   }
   if (socket !== undefined && socket.readyState <= WebSocket.OPEN) return

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EMPTY_RING, filled, type LogLine, shownLines, withGap, withLines } from './log-ring.ts'
+import { EMPTY_RING, filled, type LogLine, linesSince, shownLines, withGap, withLines } from './log-ring.ts'
 
 const line = (at: number, message = `line ${at}`, level = 'info'): LogLine => ({
   kind: 'line',
@@ -34,4 +34,16 @@ test('levels and a text choose lines, and gaps stay', () => {
   const ring = withGap(withLines(EMPTY_RING, [line(1, 'Wheel slips', 'warn'), line(2, 'fine')], 9), 1, 3, 9)
   expect(shownLines(ring.lines, { levels: ['warn'], find: '' }).map(({ at }) => at)).toEqual([1, 3])
   expect(shownLines(ring.lines, { levels: [], find: 'WHEEL' }).map(({ at }) => at)).toEqual([1, 3])
+})
+
+test('lines that came since a tail was held are counted from its last line, whatever is loaded or falls out before it', () => {
+  const held = line(3)
+  const now = [line(2), held, line(4), line(5)]
+  expect(linesSince(now, held)).toBe(2)
+  // Earlier lines are loaded before them, or the ring is full.
+  expect(linesSince([line(0), line(1), ...now], held)).toBe(2)
+  expect(linesSince(now.slice(1), held)).toBe(2)
+  // The line itself fell out, or it was a gap that was filled.
+  expect(linesSince(now.slice(2), held)).toBe(2)
+  expect(linesSince([line(1), line(3), line(4)], held)).toBe(1)
 })

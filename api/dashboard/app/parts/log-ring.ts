@@ -46,6 +46,14 @@ export function filled(ring: Ring, gap: GapLine, found: readonly LogLine[], isWh
   return { ...ring, lines: ring.lines.flatMap((line) => (line === gap ? instead : [line])) }
 }
 
+/** How many lines came after the one at which a tail is held. Others may have been added or dropped before it. */
+export function linesSince(lines: readonly Line[], held: Line): number {
+  const at = lines.lastIndexOf(held)
+  if (at >= 0) return lines.length - 1 - at
+  // The line fell out of the ring, or was a gap that has been filled.
+  return lines.filter((line) => line.at > held.at).length
+}
+
 const keyOf = (line: Line) => (line.kind === 'gap' ? '' : `${line.at} ${line.level} ${line.message}`)
 
 export interface LogFilter {

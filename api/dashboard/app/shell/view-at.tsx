@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
 import type { Params, RouteName } from '../address/routes.ts'
-import { place } from '../navigation/navigation.ts'
+import { address, place } from '../navigation/navigation.ts'
 import { Skeleton } from '../parts/answer-area.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { later } from '../parts/later.tsx'
@@ -59,7 +59,7 @@ export function ViewAt() {
   const [broken, mend] = useErrorBoundary()
   useEffect(() => {
     if (broken !== undefined) mend()
-  }, [View])
+  }, [address.value.path])
   if (at === undefined || View === undefined) return <Lost />
   if (broken !== undefined) return <ProblemCard error={broken} onRetry={mend} />
   const { tab: _, ...named } = at.params

@@ -24,6 +24,16 @@ test('a time that the clock skips is an hour later', () => {
   expect(localText(localMs('2026-03-29T02:30'))).toBe('2026-03-29T03:30:00')
 })
 
+test.each(['0002-05-01T10:00:00', '0202-05-01T10:00:00', '20261-05-01T10:00:00'])(
+  'the year of a time may be typed digit by digit: %s is an instant',
+  (text) => {
+    for (const zone of ['UTC', 'Europe/Berlin', 'America/New_York']) {
+      timeZone.value = zone
+      expect(localText(localMs(text))).toBe(text)
+    }
+  },
+)
+
 test('what is no time is none', () => {
   expect(localMs('')).toBeNaN()
 })

@@ -15,19 +15,25 @@ export function localText(ms: number): string {
   })
   const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
   const [day, time] = [
-    ['year', 'month', 'day'],
+    ['month', 'day'],
     ['hour', 'minute', 'second'],
   ] as const
-  return `${day.map((name) => parts.get(name)).join('-')}T${time.map((name) => parts.get(name)).join(':')}`
+  const year = parts.get('year')?.padStart(4, '0')
+  const monthAndDay = day.map((name) => parts.get(name)).join('-')
+  return `${year}-${monthAndDay}T${time.map((name) => parts.get(name)).join(':')}`
 }
 
 /** The instant of such a text, NaN if it is none. A time that the clock skips is as much later. */
 export function localMs(text: string): number {
-  const asUtc = Date.parse(`${text}Z`)
+  const asUtc = utcMs(text)
   if (Number.isNaN(asUtc)) return Number.NaN
   // The clock may have been changed between the two.
   return asUtc - aheadMs(asUtc - aheadMs(asUtc))
 }
 
 /** How far local time is ahead of UTC at an instant. */
-const aheadMs = (ms: number) => Date.parse(`${localText(ms)}Z`) - Math.floor(ms / 1000) * 1000
+const aheadMs = (ms: number) => utcMs(localText(ms)) - Math.floor(ms / 1000) * 1000
+
+/** The fields take years of five and six digits, too, which are written with a sign in an instant. */
+const utcMs = (text: string) =>
+  Date.parse(`${text.replace(/^\d{5,6}(?=-)/, (year) => `+${year.padStart(6, '0')}`)}Z`)

@@ -31,8 +31,16 @@ export function words<Key extends string>(table: Readonly<Record<Key, Pair>>) {
   }
 }
 
+/** Three digits behind the point, or as many as a smaller number needs to be told from 0. */
+const PRECISION = {
+  maximumFractionDigits: 3,
+  maximumSignificantDigits: 3,
+  roundingPriority: 'morePrecision',
+} as const
+
 export function number(value: number, options: Intl.NumberFormatOptions = {}): string {
-  return new Intl.NumberFormat(locale(), { maximumFractionDigits: 3, ...options }).format(value)
+  const isAskedFor = 'maximumFractionDigits' in options || 'maximumSignificantDigits' in options
+  return new Intl.NumberFormat(locale(), { ...(isAskedFor ? {} : PRECISION), ...options }).format(value)
 }
 
 function isOne(n: string | number | undefined): boolean {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -55,4 +55,67 @@ test('kept messages are sent by priority, even in the next run, and new messages
     .toEqual([4, 3, 2, 1])
   expect(after.delivery.bufferedBytes).toBe(0)
   await after.delivery.close()
+})
+
+test('messages that are kept while too many are being sent follow without another connect', async () => {
+  const clock = new FakeClock()
+  const ports = { now: () => clock.now(), failed: (error: unknown) => expect.fail(String(error)) }
+  const sent: unknown[] = []
+  let acknowledge = () => {}
+  const acknowledged = new Promise<void>((resolve) => {
+    acknowledge = resolve
+  })
+  const delivery = new Delivery({
+    ...{ isConnected: () => true, clock, drainHz: 1_000, failed: ports.failed },
+    publish: async ({ body }) => {
+      await acknowledged
+      sent.push(body['n'])
+    },
+  })
+  delivery.useRings(await openRings(folder, { ...BOUNDS, priorities: new Set(['normal'] as const) }, ports))
+  for (let n = 0; n < 1_010; n++) delivery.send(message(n), 'normal')
+  expect(delivery.bufferedBytes).toBeGreaterThan(0)
+  acknowledge()
+  await expect
+    .poll(() => {
+      clock.pass(1_000)
+      return sent.length
+    })
+    .toBe(1_010)
+  await delivery.close()
+})
+
+test('kept messages are sent although one of them had to be given up, and although the disk could not be read', async () => {
+  const clock = new FakeClock()
+  const ports = { now: () => clock.now(), failed: (error: unknown) => expect.fail(String(error)) }
+  const sent: unknown[] = []
+  const failures: string[] = []
+  let refusals = 1
+  let isConnected = false
+  const delivery = new Delivery({
+    ...{ isConnected: () => isConnected, clock, drainHz: 10 },
+    publish: async ({ body }) => {
+      // The device has no room for the message at this moment.
+      if (refusals-- > 0) throw new Error('no room')
+      sent.push(body['n'])
+    },
+    failed: (error) => failures.push(String(error)),
+  })
+  delivery.useRings(await openRings(folder, { ...BOUNDS, priorities: new Set(['normal'] as const) }, ports))
+  for (const n of [1, 2]) delivery.send(message(n), 'normal')
+  await delivery.close()
+  const path = join(folder, 'messages', readdirSync(join(folder, 'messages'))[0] ?? '')
+  renameSync(path, join(folder, 'aside'))
+  symlinkSync(path, path)
+  isConnected = true
+  delivery.connected()
+  await expect.poll(() => failures).toEqual([expect.stringContaining('ELOOP')])
+  renameSync(join(folder, 'aside'), path)
+  await expect
+    .poll(() => {
+      clock.pass(1_000)
+      return sent
+    })
+    .toEqual([1, 2])
+  await delivery.close()
 })

@@ -26,6 +26,8 @@ export interface DeliveryPorts {
 /** While this many messages are being sent, further ones are kept on disk. */
 const BACKLOG_MAX = 1_000
 const STEP_MS = 100
+/** The pause after messages that could not be read or sent. */
+const RETRY_MS = 5_000
 
 export class Delivery {
   readonly #ports: DeliveryPorts
@@ -70,7 +72,7 @@ export class Delivery {
 
   /** Starts to send the kept messages, if that is not happening already. */
   connected(): void {
-    if (!this.#isDraining) this.#drain().catch((error: unknown) => this.#ports.failed(error))
+    if (!this.#isDraining) void this.#drain()
   }
 
   /** Resolves once all unsent messages are on disk. */
@@ -82,32 +84,47 @@ export class Delivery {
 
   #keep({ suffix, body, qos }: BridgeMessage, priority: CommandPriority): void {
     const ring = this.#rings.get(priority)
-    if (ring === undefined) this.#dropped++
-    else ring.add(JSON.stringify({ suffix, body, qos }))
+    if (ring === undefined) {
+      this.#dropped++
+      return
+    }
+    ring.add(JSON.stringify({ suffix, body, qos }))
+    if (this.#ports.isConnected()) this.connected()
   }
 
-  /** Returns the ring with the highest priority that contains messages. */
-  #next(): DiskRing | undefined {
-    return [...this.#rings.values()].find(({ isEmpty }) => !isEmpty)
+  /** Returns the ring with the highest priority that contains messages, but another one after it failed. */
+  #next(failed: DiskRing | undefined): DiskRing | undefined {
+    const filled = [...this.#rings.values()].filter(({ isEmpty }) => !isEmpty)
+    return filled.find((ring) => ring !== failed) ?? filled[0]
   }
 
   async #drain(): Promise<void> {
-    const { drainHz, isConnected, publish, clock } = this.#ports
+    const { drainHz, isConnected, clock } = this.#ports
     const stepMs = Math.max(STEP_MS, 1_000 / drainHz)
     const count = Math.max(1, Math.round((drainHz * stepMs) / 1_000))
     this.#isDraining = true
+    let failed: DiskRing | undefined
+    for (let ring = this.#next(failed); isConnected() && ring !== undefined; ring = this.#next(failed)) {
+      failed = (await this.#sendSome(ring, count)) ? undefined : ring
+      const waitMs = failed === undefined ? stepMs : RETRY_MS
+      await new Promise<void>((resolve) => clock.after(waitMs, resolve))
+    }
+    this.#isDraining = false
+  }
+
+  /** Returns whether they were sent. Otherwise they stay in the ring. */
+  async #sendSome(ring: DiskRing, count: number): Promise<boolean> {
     try {
-      for (let ring = this.#next(); isConnected() && ring !== undefined; ring = this.#next()) {
-        const lines = await ring.peek(count)
-        const messages = lines.flatMap((line) => parseLine(line) ?? [])
-        const outcomes = await Promise.allSettled(messages.map(publish))
-        // The device was closed. The messages are sent after the next start.
-        if (outcomes.some(({ status }) => status === 'rejected')) return
-        await ring.take(lines.length)
-        await new Promise<void>((resolve) => clock.after(stepMs, resolve))
-      }
-    } finally {
-      this.#isDraining = false
+      const lines = await ring.peek(count)
+      const messages = lines.flatMap((line) => parseLine(line) ?? [])
+      const outcomes = await Promise.allSettled(messages.map(this.#ports.publish))
+      // The device has no room for them, or was closed.
+      if (outcomes.some(({ status }) => status === 'rejected')) return false
+      await ring.take(lines.length)
+      return true
+    } catch (error) {
+      this.#ports.failed(error)
+      return false
     }
   }
 }

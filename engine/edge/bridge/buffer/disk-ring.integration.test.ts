@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -74,6 +74,24 @@ test('lines that are too old are dropped', async () => {
   expect(await ring.peek(1)).toEqual([])
   ring.add('new')
   expect(await takeAll(ring)).toEqual(['new'])
+})
+
+test('lines of an earlier run are as old as their file, and become no older when the clock of the machine is set', async () => {
+  // The time since the program began. It says nothing about the time of a file.
+  now = 0
+  const ring = await open()
+  ring.add('line 0')
+  await ring.close()
+  const [name = ''] = readdirSync(folder)
+  const setAgeSec = (sec: number) =>
+    utimesSync(join(folder, name), Date.now() / 1_000, Date.now() / 1_000 - sec)
+  setAgeSec(59)
+  expect(await (await open()).peek(1)).toEqual(['line 0'])
+  // The clock was set back since the file was written.
+  setAgeSec(-3_600)
+  expect(await (await open()).peek(1)).toEqual(['line 0'])
+  setAgeSec(61)
+  expect(await (await open()).peek(1)).toEqual([])
 })
 
 test('files of other programs are not touched', async () => {

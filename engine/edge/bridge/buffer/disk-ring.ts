@@ -53,7 +53,8 @@ export class DiskRing {
     this.#failed = ports.failed
   }
 
-  /** `failed` is called when lines could not be written and are lost. */
+  /** `now` is monotonic, so that lines become no older when the clock of the machine is set. `failed` is called when lines could
+   *  not be written and are lost. */
   static async open(
     folder: string,
     bounds: RingBounds,
@@ -65,7 +66,8 @@ export class DiskRing {
       names.map(async (name) => {
         const path = join(folder, name)
         const { size, mtimeMs } = await stat(path)
-        return { path, bytes: size, newestAt: mtimeMs, isSealed: false, mayBeTorn: true }
+        const newestAt = ports.now() - Math.max(0, Date.now() - mtimeMs)
+        return { path, bytes: size, newestAt, isSealed: false, mayBeTorn: true }
       }),
     )
     const next = Number.parseInt(names.at(-1) ?? '0', 10) + 1
@@ -91,7 +93,8 @@ export class DiskRing {
     if (!this.#isWriting) this.#writing = this.#write()
   }
 
-  /** Resolves with at most `count` of the oldest lines. The result is empty only if the ring is. */
+  /** Resolves with at most `count` of the oldest lines. The result is empty only if the ring is. Rejects if a file cannot be
+   *  read. It is then read after the others, because the cause may pass. */
   async peek(count: number): Promise<readonly string[]> {
     await this.#writing
     await this.#forgetOld()
@@ -106,7 +109,7 @@ export class DiskRing {
         segment.isSealed = true
         // A write to this file may still be in progress.
         await this.#writing
-        const text = await readFile(segment.path, 'utf8').catch(() => '')
+        const text = await this.#read(segment)
         this.#reading = { segment, lines: text.split('\n').filter((line) => line !== ''), at: 0 }
       }
       const { segment, lines, at } = this.#reading
@@ -126,6 +129,18 @@ export class DiskRing {
   /** Resolves once all lines are on disk. */
   async close(): Promise<void> {
     await this.#writing
+  }
+
+  async #read(segment: Segment): Promise<string> {
+    try {
+      return await readFile(segment.path, 'utf8')
+    } catch (error) {
+      // Somebody deleted the file.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+      const at = this.#segments.indexOf(segment)
+      if (at >= 0) this.#segments.push(...this.#segments.splice(at, 1))
+      throw error
+    }
   }
 
   async #write(): Promise<void> {

@@ -58,7 +58,7 @@ test('binary values that are left out of a message are counted', () => {
 test('a message ends a silence once', () => {
   const { clock, uplink } = open('timeout_sec: 30')
   clock.pass(30_000)
-  uplink.watch.check(clock.now())
+  uplink.checkForSilence()
   expect(uplink.status()).toMatchObject({ stale: 1 })
   expect([uplink.take({ v: 1, w: 1 }, 50), uplink.take({ v: 1, w: 1 }, 50)]).toEqual([true, false])
   expect(uplink.status()).toMatchObject({ stale: 0 })
@@ -79,4 +79,19 @@ test('messages of the same millisecond have different times', () => {
     '2026-01-01T00:00:00.000002Z',
     '2026-01-01T00:00:00.001Z',
   ])
+})
+
+test('setting the clock of the machine neither begins a silence nor hides one', () => {
+  const { clock, uplink, sent } = open('timeout_sec: 30, throttle_hz: 1')
+  uplink.take({ v: 1, w: 1 }, 50)
+  clock.setBy(3_600_000)
+  expect(uplink.checkForSilence()).toBeUndefined()
+  expect(uplink.status()).toMatchObject({ age_sec: 0, stale: 0 })
+  clock.setBy(-7_200_000)
+  clock.pass(1_000)
+  uplink.take({ v: 2, w: 1 }, 50)
+  expect(sent).toHaveLength(2)
+  clock.setBy(-3_600_000)
+  clock.pass(30_000)
+  expect(uplink.checkForSilence()).toEqual({ remedy: 'subscribe', began: true })
 })

@@ -1,5 +1,6 @@
 // Processes the messages of one route from ROS to the service: throttles, converts, drops unchanged ones and counts.
 import type { JsonObject } from '../../../../schemas/json.ts'
+import { MQTT_LIMITS } from '../../../../schemas/mqtt-limits.ts'
 import type { Clock } from '../clock.ts'
 import type { UplinkRoute } from '../config/route.ts'
 import { isChanged } from './change.ts'
@@ -15,8 +16,7 @@ interface HeldMessage {
   readonly bytes: number
 }
 
-/** The service refuses larger payloads. */
-const PAYLOAD_BYTES_MAX = 256 * 1024
+const { payloadBytesMax } = MQTT_LIMITS
 
 export class Uplink {
   readonly route: UplinkRoute
@@ -37,21 +37,21 @@ export class Uplink {
     this.#clock = clock
     this.#send = send
     this.#throttle = new Throttle(route.throttleMs)
-    this.#startedAt = clock.now()
+    this.#startedAt = clock.elapsedMs()
     this.#countedAt = this.#startedAt
     this.watch = new RouteWatch(route.timeoutMs, this.#startedAt)
   }
 
   /** Processes a message. Returns true if it ended a silence. */
   take(message: JsonObject, bytes: number): boolean {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsedMs()
     const hasEnded = this.watch.heard(now)
     this.#received++
     if (bytes > this.route.bytesMax) {
       this.#dropped++
       return hasEnded
     }
-    const held = { message, receivedMicros: this.#timeOf(now), bytes }
+    const held = { message, receivedMicros: this.#timeOf(this.#clock.now()), bytes }
     const outcome = this.#throttle.offer(held, now)
     if (outcome === 'send') this.#forward(held)
     else if (outcome === 'held') this.#sendLater(now)
@@ -62,12 +62,17 @@ export class Uplink {
   refuse(): boolean {
     this.#received++
     this.#dropped++
-    return this.watch.heard(this.#clock.now())
+    return this.watch.heard(this.#clock.elapsedMs())
+  }
+
+  /** Returns what to do against a silence if something is due. */
+  checkForSilence(): ReturnType<RouteWatch['check']> {
+    return this.watch.check(this.#clock.elapsedMs())
   }
 
   /** Returns the metrics since the previous call. */
   status(): JsonObject {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsedMs()
     const seconds = Math.max(1, now - this.#countedAt) / 1_000
     const hz = Math.round((this.#received / seconds) * 100) / 100
     this.#received = 0
@@ -95,10 +100,8 @@ export class Uplink {
 
   #sendLater(now: number): void {
     const dueAt = this.#throttle.dueAt ?? now
-    // The wait is bounded in case the clock was set back.
-    const waitMs = Math.min(this.route.throttleMs, Math.max(0, dueAt - now))
-    this.#stopTimer = this.#clock.after(Math.ceil(waitMs), () => {
-      const held = this.#throttle.take(Math.max(dueAt, this.#clock.now()))
+    this.#stopTimer = this.#clock.after(Math.ceil(dueAt - now), () => {
+      const held = this.#throttle.take(Math.max(dueAt, this.#clock.elapsedMs()))
       if (held !== undefined) this.#forward(held)
     })
   }
@@ -122,5 +125,5 @@ export class Uplink {
 /** `bytes` is the size of the received frame. Escapes and timestamps make the body a little longer, but never four
  *  times as long, so that small frames need no check. */
 function isSmall({ body }: ConvertedMessage, bytes: number): boolean {
-  return bytes <= PAYLOAD_BYTES_MAX / 4 || Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
+  return bytes <= payloadBytesMax / 4 || Buffer.byteLength(JSON.stringify(body)) <= payloadBytesMax
 }

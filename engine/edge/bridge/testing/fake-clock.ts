@@ -7,7 +7,9 @@ interface Timer {
 }
 
 export class FakeClock implements Clock {
+  /** What `now` says while nobody sets the clock. */
   #now: number
+  #aheadMs = 0
   readonly #timers = new Set<Timer>()
 
   constructor(now = Date.UTC(2026, 0, 1)) {
@@ -15,7 +17,16 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
+    return this.#now + this.#aheadMs
+  }
+
+  elapsedMs(): number {
     return this.#now
+  }
+
+  /** Sets the clock of the machine forward, or back. */
+  setBy(ms: number): void {
+    this.#aheadMs += ms
   }
 
   after(ms: number, run: () => void): () => void {

@@ -8,6 +8,7 @@ import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { TypedField } from '../../parts/typed-field.tsx'
 import { words } from '../../words/words.ts'
 import { conditionText } from './rule-words.ts'
 
@@ -139,12 +140,13 @@ function Joined({
 
 function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsProps) {
   if (!('kind' in condition)) return null
+  /** Where the service refuses the field of this name. */
+  const refused = (name: string) => ({ error, pointer: `${pointer}/${name}` })
   /** What is written in the field of this name becomes a condition by `change`. */
   const bound = (name: string, value: unknown, change: (text: string) => Condition) => ({
     value: String(value ?? ''),
     onValue: (text: string) => onCondition(change(text)),
-    error,
-    pointer: `${pointer}/${name}`,
+    ...refused(name),
   })
   switch (condition.kind) {
     case 'threshold':
@@ -162,19 +164,25 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
             value={condition.op}
             onValue={(op) => onCondition({ ...condition, op })}
           />
-          <Field
+          <TypedField
             label={t('value')}
             required
-            {...bound('value', condition.value, (value) => ({ ...condition, value: numberOr(value) }))}
+            value={condition.value}
+            read={numberOr}
+            onRead={(value) => onCondition({ ...condition, value })}
+            {...refused('value')}
           />
-          <Field
+          <TypedField
             label={t('clear')}
             type="number"
             step="any"
-            {...bound('clear_value', condition.clear_value, (value) => {
+            value={condition.clear_value}
+            read={(text) => (text === '' ? undefined : Number(text))}
+            onRead={(clear_value) => {
               const { clear_value: _, ...others } = condition
-              return value === '' ? others : { ...others, clear_value: Number(value) }
-            })}
+              onCondition(clear_value === undefined ? others : { ...others, clear_value })
+            }}
+            {...refused('clear_value')}
           />
         </>
       )
@@ -189,12 +197,15 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
               ...omitEmpty({ metric }),
             }))}
           />
-          <Field
+          <TypedField
             label={t('silent')}
             type="number"
             min={1}
             required
-            {...bound('for_sec', condition.for_sec, (value) => ({ ...condition, for_sec: Number(value) }))}
+            value={condition.for_sec}
+            read={Number}
+            onRead={(for_sec) => onCondition({ ...condition, for_sec })}
+            {...refused('for_sec')}
           />
         </>
       )
@@ -215,20 +226,25 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
             required
             {...bound('metric', condition.metric, (metric) => ({ ...condition, metric }))}
           />
-          <Field
+          <TypedField
             label={t('perSec')}
             type="number"
             step="any"
-            {...bound('per_sec', condition.per_sec, (value) => ({ ...condition, per_sec: Number(value) }))}
+            required
+            value={condition.per_sec}
+            read={Number}
+            onRead={(per_sec) => onCondition({ ...condition, per_sec })}
+            {...refused('per_sec')}
           />
-          <Field
+          <TypedField
             label={t('window')}
             type="number"
             min={1}
-            {...bound('window_sec', condition.window_sec, (value) => ({
-              ...condition,
-              window_sec: Number(value),
-            }))}
+            required
+            value={condition.window_sec}
+            read={Number}
+            onRead={(window_sec) => onCondition({ ...condition, window_sec })}
+            {...refused('window_sec')}
           />
         </>
       )
@@ -260,5 +276,5 @@ function LeafFields({ condition, onCondition, error, pointer }: ConditionFieldsP
 /** A threshold may be a text or true or false, too. */
 function numberOr(text: string): number | string | boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  return text.trim() !== '' && Number.isFinite(Number(text)) && !text.endsWith('.') ? Number(text) : text
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }

@@ -1,9 +1,11 @@
 // The fields of a rule that most rules have. A condition of another kind is edited as JSON.
 import type { RuleRequestBody } from '../../../../../schemas/alert-rule.ts'
+import { isObject } from '../../../../../schemas/json.ts'
 import { ALERT_SEVERITIES } from '../../../../../schemas/vocabulary.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { TypedField } from '../../parts/typed-field.tsx'
 import { words } from '../../words/words.ts'
 import { ConditionFields } from './condition-fields.tsx'
 
@@ -23,6 +25,22 @@ export interface RuleFormProps {
   readonly rule: RuleRequestBody
   readonly onRule: (rule: RuleRequestBody) => void
   readonly error: unknown
+}
+
+/** Whether a rule that somebody wrote has all that the form reads. The service judges the rest. */
+export function fitsForm(rule: unknown): rule is RuleRequestBody {
+  return isObject(rule) && isObject(rule['target']) && isCondition(rule['condition'])
+}
+
+function isCondition(condition: unknown): boolean {
+  if (!isObject(condition)) return false
+  const { all, any, in: statuses } = condition
+  return (
+    [all, any].every(
+      (members) => members === undefined || (Array.isArray(members) && members.every(isCondition)),
+    ) &&
+    (statuses === undefined || Array.isArray(statuses))
+  )
 }
 
 const TARGETS = ['all', 'group', 'tag', 'type', 'device'] as const
@@ -78,13 +96,14 @@ export function RuleForm({ rule, onRule, error }: RuleFormProps) {
           error={error}
           pointer="/condition"
         />
-        <Field
+        <TypedField
           label={t('forSec')}
           hint={t('forHint')}
           type="number"
           min={0}
-          value={String(rule.for_sec ?? 0)}
-          onValue={(value) => set({ for_sec: Number(value) })}
+          value={rule.for_sec ?? 0}
+          read={Number}
+          onRead={(for_sec) => set({ for_sec })}
           error={error}
           pointer="/for_sec"
         />

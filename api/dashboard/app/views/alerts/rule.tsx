@@ -18,7 +18,7 @@ import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { submits } from '../../parts/submits.ts'
 import { words } from '../../words/words.ts'
-import { RuleForm } from './rule-form.tsx'
+import { fitsForm, RuleForm } from './rule-form.tsx'
 import { RulePreview } from './rule-preview.tsx'
 import { READY_RULES } from './rule-words.ts'
 
@@ -30,6 +30,10 @@ const t = words({
   json: ['The rule as JSON', 'Die Regel als JSON'],
   asJson: ['Edit as JSON', 'Als JSON bearbeiten'],
   asForm: ['Edit as a form', 'Als Formular bearbeiten'],
+  noForm: [
+    'A form needs the target and the condition of the rule.',
+    'Für ein Formular braucht die Regel ihr Ziel und ihre Bedingung.',
+  ],
   ofType: [
     'This rule belongs to the device type and is edited there.',
     'Diese Regel kommt vom Gerätetyp und wird dort geändert.',
@@ -93,6 +97,8 @@ interface EditorProps {
 function Editor({ rule, saved }: EditorProps) {
   const [draft, setDraft] = useState<RuleRequestBody>(rule)
   const [json, setJson] = useState<string | undefined>(undefined)
+  /** A text that cannot be shown as a form. */
+  const [unfit, setUnfit] = useState<string | undefined>(undefined)
   const canWrite = may('createAlertRule')
   useEffect(() => setDraft(rule), [saved?.etag])
   const write = useWrite(async () => {
@@ -107,8 +113,12 @@ function Editor({ rule, saved }: EditorProps) {
   })
   const toJson = () => setJson(JSON.stringify(draft, null, 2))
   const toForm = () => {
-    const found = parseJson(json ?? '') as RuleRequestBody | undefined
+    const found = parseJson(json ?? '')
     if (found === undefined) return
+    if (!fitsForm(found)) {
+      setUnfit(json)
+      return
+    }
     setDraft(found)
     setJson(undefined)
   }
@@ -125,7 +135,13 @@ function Editor({ rule, saved }: EditorProps) {
         {json === undefined ? (
           <RuleForm rule={draft} onRule={setDraft} error={write.error.value} />
         ) : (
-          <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
+          <JsonField
+            label={t('json')}
+            text={json}
+            onText={setJson}
+            rows={24}
+            error={json === unfit ? t('noForm') : undefined}
+          />
         )}
         <ProblemCard error={write.error.value} />
         <div class="row">

@@ -1,6 +1,6 @@
 // A command to many: whom, what, a look at whom it reaches, and only then the button that names the effect (D6).
 
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastRequestBody } from '../../../../../schemas/command.ts'
@@ -78,26 +78,30 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const [lookedLast, setLooked] = useState<ReviewedCommand | undefined>(undefined)
   // The address may have changed since, also while the answer was under way.
   const looked = lookedLast?.of === of ? lookedLast : undefined
+  /** How often the command or its target was changed: what was asked before that is about another one. */
+  const changesCount = useRef(0)
   const [isConfirming, setConfirming] = useState(false)
   // Another draft is another request; the same one sent again is the same.
   const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])
   const commands =
     types.find(({ name }) => name === (target === 'type' && which !== '' ? which : type))?.commands ?? null
-  const look = useWrite(async (draft: CommandDraft) => {
+  /** `count` is that of the changes when the draft was written. */
+  const lookAt = async (draft: CommandDraft, count: number, before?: TargetPreview) => {
     const body = bodyOf(draft)
     const preview = await fleet.broadcastCommand({ body, query: { dry_run: true } })
-    if ('by_status' in preview) setLooked({ of, draft, body, preview })
-  })
+    if ('by_status' in preview && changesCount.current === count)
+      setLooked({ of, draft, body, preview, ...(before === undefined ? {} : { before }) })
+    return preview
+  }
+  const look = useWrite((draft: CommandDraft) => lookAt(draft, changesCount.current))
   const send = async () => {
     if (looked === undefined) return
+    const count = changesCount.current
     const body = { ...looked.body, expected_total: looked.preview.total }
     const sent = await fleet.broadcastCommand({ body, idempotencyKey: key }).catch(async (error: unknown) => {
       if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
       // Nothing was sent: the look comes back, with what changed since.
-      const renewed = bodyOf(looked.draft)
-      const preview = await fleet.broadcastCommand({ body: renewed, query: { dry_run: true } })
-      if ('by_status' in preview) setLooked({ ...looked, body: renewed, preview, before: looked.preview })
-      return preview
+      return await lookAt(looked.draft, count, looked.preview)
     })
     refreshAnswers('listBroadcasts')
     if ('broadcast_id' in sent) navigate(pathOf('broadcast', { broadcast_id: sent.broadcast_id }))
@@ -110,7 +114,10 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
     ...omitEmpty({ timeout_sec: draft.timeout_sec, priority: draft.priority }),
     target: targetOf(target, which),
   })
-  const again = () => setLooked(undefined)
+  const again = () => {
+    changesCount.current += 1
+    setLooked(undefined)
+  }
   const error = sending.error.value ?? look.error.value
   const accepted = looked?.preview.accepted ?? 0
   const name = t('send', { command: looked?.draft.command ?? '', n: accepted })

@@ -12,24 +12,34 @@ import { t } from './connect-words.ts'
 
 type Result = Awaited<ReturnType<typeof fleet.bulkRegisterDevices>>
 
+interface BulkAnswer {
+  /** What was asked about. */
+  readonly lines: string
+  readonly result: Result
+}
+
 const ERRORS_MAX = 100
 
 export function BulkRegister() {
   const [lines, setLines] = useState('')
-  const [checked, setChecked] = useState<Result | undefined>(undefined)
-  const [created, setCreated] = useState<Result | undefined>(undefined)
+  const [checkedLast, setChecked] = useState<BulkAnswer | undefined>(undefined)
+  /** Stays when the lines change, because its tokens are shown nowhere else. */
+  const [created, setCreated] = useState<BulkAnswer | undefined>(undefined)
   const [key, setKey] = useState(newIdempotencyKey)
   const call = { body: lines, contentType: contentTypeOf(lines) }
   const check = useWrite(async () => {
-    setChecked(await fleet.bulkRegisterDevices({ ...call, query: { dry_run: true } }))
+    const result = await fleet.bulkRegisterDevices({ ...call, query: { dry_run: true } })
+    setChecked({ lines, result })
   })
   const create = useWrite(async () => {
-    setCreated(await fleet.bulkRegisterDevices({ ...call, idempotencyKey: key }))
+    const result = await fleet.bulkRegisterDevices({ ...call, idempotencyKey: key })
+    setCreated({ lines, result })
   })
+  // The lines may have changed since, also while the answer was under way.
+  const isCreated = created?.lines === lines
+  const checked = checkedLast?.lines === lines && !isCreated ? checkedLast.result : undefined
   const take = (text: string) => {
     setLines(text)
-    setChecked(undefined)
-    setCreated(undefined)
     setKey(newIdempotencyKey())
   }
   const takeFile = (files: FileList | null | undefined) => {
@@ -37,7 +47,6 @@ export function BulkRegister() {
     if (file !== undefined) void file.text().then(take)
   }
   const error = create.error.value ?? check.error.value
-  const shown = created ?? checked
   return (
     <section
       class="card bulk"
@@ -77,14 +86,15 @@ export function BulkRegister() {
         >
           {t('check')}
         </Button>
-        {checked !== undefined && checked.valid > 0 && created === undefined && (
+        {checked !== undefined && checked.valid > 0 && (
           <Button kind="primary" write={create} onClick={() => void create.run()}>
             {t('create', { n: checked.valid })}
           </Button>
         )}
       </p>
       <ProblemCard error={error} />
-      {shown !== undefined && <Outcome result={shown} />}
+      {checked !== undefined && <Outcome result={checked} />}
+      {created !== undefined && <Outcome result={created.result} />}
     </section>
   )
 }

@@ -2,6 +2,7 @@
 
 import { useId, useRef, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
+import { isObject, parseJson } from '../../../../../schemas/json.ts'
 import type { Problem } from '../../../../../schemas/problem.ts'
 import { API } from '../../address/api.ts'
 import { refreshAnswers } from '../../data/answers.ts'
@@ -30,6 +31,10 @@ const t = words({
   sending: ['{percent} % sent', '{percent} % gesendet'],
   done: ['{version} uploaded.', '{version} ist hochgeladen.'],
   choose: ['Choose a file first.', 'Wählen Sie zuerst eine Datei.'],
+  stranger: [
+    'Something between this page and the service answered with status {status}. A proxy may take smaller files only.',
+    'Etwas zwischen dieser Seite und dem Dienst antwortete mit Status {status}. Vielleicht nimmt ein Proxy nur kleinere Dateien.',
+  ],
 })
 
 export function UploadForm() {
@@ -114,9 +119,17 @@ async function upload(form: FormData, onSent: (percent: number) => void): Promis
     request.upload.onprogress = ({ loaded, total }) => onSent(Math.floor((100 * loaded) / Math.max(1, total)))
     request.onload = () => {
       if (request.status < 300) resolve()
-      else reject(new RefusalError(JSON.parse(request.responseText) as Problem, undefined))
+      else reject(refusalOf(request))
     }
     request.onerror = () => reject(new TypeError('the upload was cut off'))
     request.send(form)
   })
+}
+
+function refusalOf({ status, responseText }: XMLHttpRequest): Error {
+  const problem = parseJson(responseText)
+  // A proxy that has its own limit of size answers with a page.
+  if (!isObject(problem) || problem['code'] === undefined)
+    return new Error(t('stranger', { status: String(status) }))
+  return new RefusalError(problem as unknown as Problem, undefined)
 }

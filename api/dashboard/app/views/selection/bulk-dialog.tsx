@@ -34,14 +34,17 @@ export function BulkDialog({ kind, ids, onClose }: BulkDialogProps) {
   const [group, setGroup] = useState('')
   const [reason, setReason] = useState('')
   const [targets, setTargets] = useState(ids)
-  const [preview, setPreview] = useState<Result | undefined>(undefined)
+  const [lookedLast, setLooked] = useState<{ readonly of: string; readonly result: Result } | undefined>()
   const [result, setResult] = useState<Result | undefined>(undefined)
   const [key, setKey] = useState(newIdempotencyKey)
   const patch = patchOf(kind, { added, removed, group, reason })
   const body = { device_ids: [...targets], patch }
-  const look = useWrite(async () =>
-    setPreview(await fleet.bulkEditDevices({ body, query: { dry_run: true } })),
-  )
+  // What is typed may have changed since, also while the answer was under way.
+  const of = JSON.stringify(body)
+  const preview = lookedLast?.of === of ? lookedLast.result : undefined
+  const look = useWrite(async () => {
+    setLooked({ of, result: await fleet.bulkEditDevices({ body, query: { dry_run: true } }) })
+  })
   const change = useWrite(async () => {
     const done = await fleet.bulkEditDevices({ body, idempotencyKey: key })
     const changed = done.results.filter(({ status }) => status === 'changed').map(({ device_id: id }) => id)
@@ -51,14 +54,12 @@ export function BulkDialog({ kind, ids, onClose }: BulkDialogProps) {
   })
   const set = (field: (value: string) => void) => (value: string) => {
     field(value)
-    setPreview(undefined)
     setKey(newIdempotencyKey())
   }
   const retry = (failed: Result) => {
     setTargets(failed.results.filter(({ status }) => status === 'failed').map(({ device_id: id }) => id))
     setKey(newIdempotencyKey())
     setResult(undefined)
-    setPreview(undefined)
   }
   const error = change.error.value ?? look.error.value
   return (

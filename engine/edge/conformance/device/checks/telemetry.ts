@@ -1,5 +1,6 @@
 // TEL and LOG: the telemetry and the log lines of a device.
 import { isObject, parseJson } from '../../../../../schemas/json.ts'
+import { MQTT_LIMITS } from '../../../../../schemas/mqtt-limits.ts'
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
@@ -13,7 +14,7 @@ const CUT_MS = 30_000
 const AGAIN_MS = 60_000
 const FLOOD_MS = 10_000
 const IN_FLIGHT_MAX = 100
-const BYTES_MAX = 256 * 1024
+const BYTES_MAX = MQTT_LIMITS.payloadBytesMax
 const LINES_MAX = 100
 const EARLIEST = Date.UTC(2015, 0)
 const AHEAD_MS = 3_600_000

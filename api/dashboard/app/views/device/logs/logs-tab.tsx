@@ -20,6 +20,7 @@ import {
   type GapLine,
   type Line,
   type LogEntry,
+  linesSince,
   shownLines,
   toLine,
   withGap,
@@ -70,7 +71,8 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
   const { device_id: deviceId } = device
   const [ring, setRing] = useState(EMPTY_RING)
   const [cursor, setCursor] = useState<string | null | undefined>(undefined)
-  const [held, setHeld] = useState<number | undefined>(undefined)
+  /** The last line that was there when the person scrolled up. */
+  const [held, setHeld] = useState<Line | undefined>(undefined)
   const tail = useRef<HTMLDivElement>(null)
   const max = LIMITS.logLinesMax
   const load = useWrite(async (from: string | undefined) => {
@@ -124,12 +126,13 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
     const timer = setTimeout(() => void fill.run(unknown), STORED_MS)
     return () => clearTimeout(timer)
   }, [unknown])
-  const lines = shownLines(ring.lines, { levels: levels.value, find: find.value })
   const isHeld = held !== undefined || isPaused.value
+  const news = held === undefined ? 0 : linesSince(ring.lines, held)
+  const filter = { levels: levels.value, find: find.value }
+  const lines = shownLines(ring.lines, filter)
   const shown = (
-    held === undefined ? lines : lines.slice(0, Math.max(0, lines.length - (ring.lines.length - held)))
+    news === 0 ? lines : shownLines(ring.lines.slice(0, ring.lines.length - news), filter)
   ).slice(-DRAWN_MAX)
-  const news = held === undefined ? 0 : Math.max(0, ring.lines.length - held)
   useEffect(() => {
     if (!isHeld && tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
   }, [shown.length, isHeld, ring])
@@ -173,7 +176,7 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
             onScroll={({ currentTarget: at }) => {
               const isAtFoot = at.scrollHeight - at.scrollTop - at.clientHeight < 8
               if (isAtFoot) setHeld(undefined)
-              else setHeld((before) => before ?? ring.lines.length)
+              else setHeld((before) => before ?? ring.lines.at(-1))
             }}
           >
             {cursor != null && (

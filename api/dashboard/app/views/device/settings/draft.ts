@@ -23,6 +23,19 @@ export const draftOf = ({ name, description, group, tags, metadata }: DeviceFiel
   metadata: JSON.stringify(metadata, null, 2),
 })
 
+/** The draft after a save: what the device has now, with what was typed since the draft was sent. */
+export function draftAfter(saved: DeviceFields, sent: Draft, now: Draft): Draft {
+  const fresh = draftOf(saved)
+  const kept = (name: keyof Draft) => (now[name] === sent[name] ? fresh[name] : now[name])
+  return {
+    name: kept('name'),
+    description: kept('description'),
+    group: kept('group'),
+    tags: kept('tags'),
+    metadata: kept('metadata'),
+  }
+}
+
 /** What can be changed of a device, as a document that can be merged: what is not set is not there. */
 export const documentOf = ({ name, description, group, tags, metadata }: DeviceFields): JsonObject => ({
   ...fieldsOf({ name, description, group, tags }),

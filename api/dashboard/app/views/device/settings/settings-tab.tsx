@@ -22,7 +22,7 @@ import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { Decommission, DeviceTokens } from './danger.tsx'
-import { type Draft, draftOf, editsOf } from './draft.ts'
+import { type Draft, draftAfter, draftOf, editsOf } from './draft.ts'
 import { MetadataTable } from './metadata-table.tsx'
 
 /** The metadata as one text instead of a table of leaves. */
@@ -64,7 +64,10 @@ export default function SettingsTab({ device }: TabProps) {
   const write = useWrite(async (wanted: readonly Edit[], on: DeviceBody) => {
     const body = patchOf(wanted)
     try {
-      start(await fleet.editDevice({ device_id: device.device_id, body, ifMatch: on.etag }))
+      const saved = await fleet.editDevice({ device_id: device.device_id, body, ifMatch: on.etag })
+      setBase(saved)
+      setDraft((now) => draftAfter(saved, draft, now))
+      setTheirs(undefined)
       toast({ text: t('saved') })
     } catch (error) {
       if (!(error instanceof RefusalError) || error.status !== 412) throw error
