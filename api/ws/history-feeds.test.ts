@@ -65,6 +65,14 @@ describe('the channel logs', () => {
   })
 })
 
+test('events that were lost between nodes become a resync of each subscription', async () => {
+  const [ada, olaf] = [await service.login('ada'), await service.login('olaf')]
+  await subscribe(ada, { channel: 'logs' })
+  await subscribe(olaf, { channel: 'events', filter: { device_id: 'north' } })
+  fleet.engine.feed.lose()
+  for (const client of [ada, olaf]) expect(await client.next('resync')).toMatchObject({ dropped: 1 })
+})
+
 describe('the channel events', () => {
   test('sends each entry as the timeline shows it, named after what happened', async () => {
     const client = await service.login('ada')

@@ -57,7 +57,10 @@ export class Hub {
     this.#feed = feed
     this.#settings = settings
     const stops = [
-      feed.listen((events) => this.#publish(events)),
+      feed.listen(
+        (events) => this.#publish(events),
+        () => this.#countMissed(),
+      ),
       deployments.listen((event) => this.#publishDeployment(event)),
     ]
     this.#stopListening = () => {
@@ -107,6 +110,17 @@ export class Hub {
       if (own !== undefined) this.#offer(shared, own, receivers)
       if (broad.size > 0) this.#offer(shared, broad, receivers)
     }
+    for (const subscriber of receivers) subscriber.outbox.flush()
+  }
+
+  /** Events were lost between nodes, nobody knows whose. So each subscription is told of one. */
+  #countMissed(): void {
+    const receivers = new Set<Subscriber>()
+    for (const { byDevice, broad } of Object.values(this.#audiences))
+      for (const subscription of [...broad, ...[...byDevice.values()].flatMap((same) => [...same])]) {
+        subscription.owner.outbox.countMissed(subscription)
+        receivers.add(subscription.owner)
+      }
     for (const subscriber of receivers) subscriber.outbox.flush()
   }
 

@@ -149,8 +149,9 @@ export type WantedKind = 'telemetry' | 'timeline' | 'log'
 export type Wants = Readonly<Record<WantedKind, Want>>
 
 export interface Feed {
-  /** Calls the listener after a batch is settled (R4), in order per device. Returns a function that stops it. */
-  listen(listener: (events: readonly FeedEvent[]) => void): () => void
+  /** Calls the listener after a batch is settled (R4), in order per device, and `missed` if events of other nodes were lost on
+   *  their way. Returns a function that stops both. */
+  listen(listener: (events: readonly FeedEvent[]) => void, missed?: () => void): () => void
   /** Replaces the previous wants. Initially nothing is wanted. */
   want(wants: Wants): void
 }

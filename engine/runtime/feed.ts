@@ -9,8 +9,13 @@ export function isWanted({ all, devices }: Want, deviceId: DeviceId): boolean {
   return all || devices.has(deviceId)
 }
 
+interface Listener {
+  readonly take: (events: readonly FeedEvent[]) => void
+  readonly missed: () => void
+}
+
 export class LocalFeed implements Feed {
-  readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
+  readonly #listeners = new Set<Listener>()
   readonly #onWant: (wants: Wants) => void
   readonly #onError: (error: unknown) => void
 
@@ -20,7 +25,8 @@ export class LocalFeed implements Feed {
     this.#onError = onError
   }
 
-  listen(listener: (events: readonly FeedEvent[]) => void): () => void {
+  listen(take: Listener['take'], missed: Listener['missed'] = () => {}): () => void {
+    const listener = { take, missed }
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -30,10 +36,18 @@ export class LocalFeed implements Feed {
   }
 
   publish(events: readonly FeedEvent[]): void {
-    if (events.length === 0) return
+    if (events.length > 0) this.#tell(({ take }) => take(events))
+  }
+
+  /** Events were lost before they came here. */
+  missed(): void {
+    this.#tell(({ missed }) => missed())
+  }
+
+  #tell(tell: (listener: Listener) => void): void {
     for (const listener of this.#listeners)
       try {
-        listener(events)
+        tell(listener)
       } catch (error) {
         // A bug in one listener must not affect the other listeners or the engine.
         this.#onError(error)

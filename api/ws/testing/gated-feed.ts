@@ -5,17 +5,28 @@ export class GatedFeed implements Feed {
   /** What was wanted, in order. */
   readonly wanted: Wants[] = []
   readonly #feed: Feed
+  readonly #missed = new Set<() => void>()
   #held: (() => void)[] | undefined
 
   constructor(feed: Feed) {
     this.#feed = feed
   }
 
-  listen(listener: (events: readonly FeedEvent[]) => void): () => void {
-    return this.#feed.listen((events) => {
+  listen(listener: (events: readonly FeedEvent[]) => void, missed?: () => void): () => void {
+    if (missed !== undefined) this.#missed.add(missed)
+    const stop = this.#feed.listen((events) => {
       if (this.#held === undefined) listener(events)
       else this.#held.push(() => listener(events))
-    })
+    }, missed)
+    return () => {
+      if (missed !== undefined) this.#missed.delete(missed)
+      stop()
+    }
+  }
+
+  /** Loses events of other nodes. */
+  lose(): void {
+    for (const missed of this.#missed) missed()
   }
 
   want(wants: Wants): void {

@@ -10,7 +10,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeploymentEvent } from '../../ports/deployments.ts'
 import type { Documents } from '../../ports/documents.ts'
-import type { FeedEvent } from '../../ports/feed.ts'
+import type { Feed, FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { retryUntilDone } from '../retry-until-done.ts'
@@ -21,7 +21,7 @@ import { DeploymentEvents } from './deployment-events.ts'
 export interface DeploymentCachePorts {
   readonly documents: Documents
   readonly schedule: Pick<Schedule, 'sleep' | 'after'>
-  readonly feed: { listen(listener: (events: readonly FeedEvent[]) => void): () => void }
+  readonly feed: Pick<Feed, 'listen'>
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   readonly began: (job: JobName) => Promise<unknown>
   readonly refused: (job: JobName) => Promise<unknown>
@@ -77,7 +77,11 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
         else if (collection === DEPLOYMENTS && id !== undefined)
           void this.#reads.run(() => this.#loadOne(DeploymentId(id)))
       }),
-      feed.listen((events) => this.#onFeedEvents(events)),
+      feed.listen(
+        (events) => this.#onFeedEvents(events),
+        // One of them may have told of a cancellation, so owners are asked again.
+        () => this.#known.clear(),
+      ),
     ]
     void this.#reads.run(() => this.#load())
     return () => {

@@ -101,4 +101,33 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       expect(heard.get(id)).toEqual(Array.from({ length: counts.get(id) ?? 0 }, (_, n) => n + 1))
     await Promise.all([engine.close(), api.close()])
   })
+
+  test('a listener is told once that events were lost because the server was away', async () => {
+    const [engine, api] = [await open('engine'), await open('api')]
+    const telemetryOf = (n: number): FeedEvent => ({
+      kind: 'telemetry',
+      deviceId: idOf('a'),
+      at: START,
+      data: { n },
+      seq: n,
+    })
+    const heard: number[] = []
+    let gaps = 0
+    api.feed.listen(
+      (events) => {
+        for (const event of events) if (event.kind === 'telemetry') heard.push(event.seq)
+      },
+      () => gaps++,
+    )
+    api.feed.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
+    await expect.poll(() => engine.wants.telemetry.all).toBe(true)
+    engine.feed.publish([telemetryOf(1)])
+    await expect.poll(() => heard).toEqual([1])
+    await server.kill()
+    await expect.poll(() => engine.mesh.isUp()).toBe(false)
+    engine.feed.publish([telemetryOf(2)])
+    await server.restart()
+    await expect.poll(() => [gaps, heard]).toEqual([1, [1]])
+    await Promise.all([engine.close(), api.close()])
+  })
 })

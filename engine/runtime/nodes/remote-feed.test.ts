@@ -48,6 +48,8 @@ class Node {
   readonly feed: RemoteFeed
   readonly heard: FeedEvent[] = []
   readonly warnings: string[] = []
+  /** How often the listener was told that events were lost. */
+  gaps = 0
   /** The events that this node's shards are asked to make. */
   wants = NO_WANTS
   stop = () => {}
@@ -67,7 +69,10 @@ class Node {
   }
 
   listen(wants: Partial<Wants> = {}): this {
-    this.stop = this.feed.listen((events) => this.heard.push(...events))
+    this.stop = this.feed.listen(
+      (events) => this.heard.push(...events),
+      () => this.gaps++,
+    )
     this.feed.want({ ...NO_WANTS, ...wants })
     return this
   }
@@ -209,6 +214,51 @@ test('a change on top of a lost one is ignored, and the whole subscription follo
   expect(engine.wants.telemetry).toEqual(of(a))
   await nodes.settle(LIMITS.feedWantsEveryMs)
   expect(engine.wants.telemetry).toEqual(of(a, b, c))
+})
+
+test.each([
+  ['before the next event', LIMITS.feedWantsEveryMs / 2, [shadowOf(b)]],
+  ['although nothing more happens', LIMITS.feedWantsEveryMs, []],
+  ['although it was forgotten meanwhile', LIMITS.feedWantsForgottenMs + 2 * LIMITS.feedWantsEveryMs, []],
+])('a node whose events were lost on their way is told so once, %s', async (_, cutMs, later) => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen()
+  await nodes.settle()
+  engine.feed.publish([shadowOf(c)])
+  await nodes.settle()
+  api.mesh.isCut = true
+  await nodes.settle(cutMs - 1)
+  engine.feed.publish([shadowOf(a)])
+  await nodes.settle()
+  api.mesh.isCut = false
+  expect(api.gaps).toBe(0)
+  engine.feed.publish(later)
+  await nodes.settle(later.length > 0 ? 0 : LIMITS.feedWantsForgottenMs)
+  expect([api.gaps, api.taken()]).toEqual([1, [shadowOf(c), ...later]])
+  await nodes.settle(LIMITS.feedWantsForgottenMs)
+  expect(api.gaps).toBe(1)
+})
+
+test('a node that was not cut off, or did not listen, is never told of lost events', async () => {
+  const nodes = new Nodes()
+  const engine = nodes.add()
+  const api = nodes.add().listen()
+  await nodes.settle()
+  const tell = async () => {
+    engine.feed.publish([shadowOf(a)])
+    await nodes.settle(LIMITS.feedWantsEveryMs)
+  }
+  await tell()
+  api.stop()
+  await nodes.settle()
+  await tell()
+  api.listen()
+  await nodes.settle()
+  await tell()
+  nodes.add().listen()
+  await tell()
+  expect(api.gaps).toBe(0)
 })
 
 test('a question after a subscription reaches shards that know the subscription (F1)', async () => {

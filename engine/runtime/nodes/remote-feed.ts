@@ -10,7 +10,8 @@
 //   before. An owner that was paused may send what it had saved late, after newer events of the next owner. Versions and
 //   times in the events show that. Events that a node saved but did not send before it died are never sent. Telemetry and
 //   log lines need no save: what the previous owner read since its last save, the next owner sends again.
-// - Events are sent at most once. Whoever must not miss anything has to read it.
+// - Events are sent at most once. Listeners are told that some were lost (feed-gaps.ts), but not which. Whoever must not miss
+//   anything has to read it.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Feed, FeedEvent, Wants } from '../../ports/feed.ts'
@@ -19,6 +20,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import { LocalFeed, NO_WANTS } from '../feed.ts'
 import type { FeedSignal } from '../signals.ts'
 import { pack, unpack } from '../versioned.ts'
+import { FeedGaps, type FeedNews } from './feed-gaps.ts'
 import {
   applyChange,
   changeOf,
@@ -55,6 +57,13 @@ interface Subscriber {
   readonly n: number
   readonly wants: Wants
   readonly heardAt: number
+  readonly sent: { readonly stream: number; events: number }
+}
+
+interface Dispatch {
+  readonly address: string
+  readonly subscriber: Subscriber
+  readonly events: readonly FeedEvent[]
 }
 
 const SUBSCRIPTIONS = 'wants'
@@ -66,6 +75,8 @@ export class RemoteFeed implements Feed {
   readonly #ports: RemoteFeedPorts
   readonly #local: LocalFeed
   readonly #subscribers = new Map<string, Subscriber>()
+  #streams = 0
+  readonly #gaps = new FeedGaps()
   #listeners = 0
   #wants = NO_WANTS
   /** The subscription that other nodes know. `#revision` is its number. */
@@ -93,7 +104,8 @@ export class RemoteFeed implements Feed {
         this.#decode(news, (subscription) => this.#receive(subscription as FeedSubscription)),
       ),
       mesh.subscribe(feedTopic(mesh.address), (news) =>
-        this.#decode(news, (events) => this.#local.publish(events as readonly FeedEvent[])),
+        // Sent by `#send` of any node.
+        this.#decode(news, (content) => this.#hear(content as FeedNews)),
       ),
       mesh.subscribe(SUBSCRIPTIONS_REQUESTED, () => this.#announceWhole()),
       schedule.every(LIMITS.feedWantsEveryMs, () => this.#tick()),
@@ -108,9 +120,12 @@ export class RemoteFeed implements Feed {
     if (this.#listeners > 0) this.#announceEnd()
   }
 
-  listen(listener: (events: readonly FeedEvent[]) => void): () => void {
-    const stop = this.#local.listen(listener)
-    if (++this.#listeners === 1) this.#announceWhole()
+  listen(listener: (events: readonly FeedEvent[]) => void, missed?: () => void): () => void {
+    const stop = this.#local.listen(listener, missed)
+    if (++this.#listeners === 1) {
+      this.#gaps.clear()
+      this.#announceWhole()
+    }
     let isListening = true
     return () => {
       stop()
@@ -132,17 +147,30 @@ export class RemoteFeed implements Feed {
       return
     }
     if (this.#listeners > 0) this.#local.publish(events.filter((event) => isWantedBy(event, this.#wants)))
-    for (const [address, { wants }] of this.#subscribers) {
-      const wanted = events.filter((event) => isWantedBy(event, wants))
-      if (wanted.length > 0) this.#send(mesh, feedTopic(address), wanted)
+    for (const [address, subscriber] of this.#subscribers) {
+      const wanted = events.filter((event) => isWantedBy(event, subscriber.wants))
+      if (wanted.length > 0) this.#send(mesh, { address, subscriber, events: wanted })
     }
   }
 
-  #send(mesh: Mesh, topic: string, events: readonly FeedEvent[]): void {
-    const message = pack(events)
+  #send(mesh: Mesh, { address, subscriber, events }: Dispatch): void {
+    const { sent } = subscriber
+    const news: FeedNews = { node: mesh.address, stream: sent.stream, before: sent.events, events }
+    const message = pack(news)
     const half = events.length >> 1
-    if (message.length <= LIMITS.feedNewsBytesMax || half === 0) mesh.publish(topic, message)
-    else for (const part of [events.slice(0, half), events.slice(half)]) this.#send(mesh, topic, part)
+    if (message.length > LIMITS.feedNewsBytesMax && half > 0) {
+      for (const part of [events.slice(0, half), events.slice(half)])
+        this.#send(mesh, { address, subscriber, events: part })
+      return
+    }
+    sent.events += events.length
+    mesh.publish(feedTopic(address), message)
+  }
+
+  #hear(news: FeedNews): void {
+    if (this.#listeners === 0) return
+    if (this.#gaps.isAfterGap(news)) this.#local.missed()
+    this.#local.publish(news.events)
   }
 
   #setWants(wants: Wants): void {
@@ -177,11 +205,12 @@ export class RemoteFeed implements Feed {
     if (node === mesh?.address) return
     const heardAt = clock.ticks()
     const known = this.#subscribers.get(node)
+    const sent = known?.sent ?? { stream: ++this.#streams, events: 0 }
     if (!isListening) this.#subscribers.delete(node)
     else if (known?.n === n) this.#subscribers.set(node, { ...known, heardAt })
-    else if (isWhole) this.#subscribers.set(node, { n, wants: applyChange(NO_WANTS, change), heardAt })
+    else if (isWhole) this.#subscribers.set(node, { n, wants: applyChange(NO_WANTS, change), heardAt, sent })
     else if (known?.n === n - 1)
-      this.#subscribers.set(node, { n, wants: applyChange(known.wants, change), heardAt })
+      this.#subscribers.set(node, { n, wants: applyChange(known.wants, change), heardAt, sent })
     if (this.#subscribers.get(node)?.wants !== known?.wants) this.#applyUnionSoon()
   }
 
@@ -196,6 +225,10 @@ export class RemoteFeed implements Feed {
         this.#subscribers.delete(node)
         this.#applyUnionSoon()
       }
+    // Tells how many events there were, in case the last ones were lost.
+    if (mesh !== undefined)
+      for (const [address, subscriber] of this.#subscribers)
+        this.#send(mesh, { address, subscriber, events: [] })
   }
 
   #applyUnion(): void {
