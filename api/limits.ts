@@ -193,6 +193,8 @@ export const API_LIMITS = {
   socketPongSecMax: 16,
   /** Sockets of one user. */
   socketsPerUserMax: 250,
+  /** Subscriptions of one user that name no device. Each event is compared with all of them. */
+  broadSubscriptionsPerUserMax: 2_500,
   /** Names of metrics in all subscriptions of one user. */
   metricNamesPerUserMax: 1_000,
   /** Sockets that have yet to log in. If there are more, the oldest one is closed. */

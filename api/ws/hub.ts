@@ -3,8 +3,10 @@
 // - An event is encoded at most once per choice of metrics, however many sockets take it.
 // - After a batch of the feed, each socket that got something is flushed once. Nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
 import type { DeploymentEvent, Deployments } from '../../engine/ports/deployments.ts'
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { isInScope } from '../auth/scope.ts'
 import { CHANNEL_ROLES, mayReceive } from './channels.ts'
@@ -35,9 +37,20 @@ interface Audience {
 
 const newAudience = (): Audience => ({ byDevice: new Map(), broad: new Set() })
 
+export interface HubPorts {
+  readonly feed: Feed
+  readonly deployments: Pick<Deployments, 'listen'>
+  readonly notices: NoticeSettings
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly schedule: Pick<Schedule, 'after'>
+  readonly limits: { readonly broadSubscriptionsPerUserMax: number }
+}
+
+/** The feed is told what is wanted at most for this part of the time: of thousands of devices that takes long. */
+const WANTED_SHARE = 1 / 5
+
 export class Hub {
-  readonly #feed: Feed
-  readonly #settings: NoticeSettings
+  readonly #ports: HubPorts
   readonly #audiences: Readonly<Record<Kind, Audience>> = {
     device: newAudience(),
     telemetry: newAudience(),
@@ -52,10 +65,14 @@ export class Hub {
   readonly #stopListening: () => void
   #round = 0
   #wantedUpdate: Promise<void> | undefined
+  /** The next update is not before this time. */
+  #wantedAgainAt = 0
+  /** How many subscriptions without a device each user has. */
+  readonly #broadByUser = new Map<string, number>()
 
-  constructor(feed: Feed, settings: NoticeSettings, deployments: Pick<Deployments, 'listen'>) {
-    this.#feed = feed
-    this.#settings = settings
+  constructor(ports: HubPorts) {
+    this.#ports = ports
+    const { feed, deployments } = ports
     const stops = [
       feed.listen(
         (events) => this.#publish(events),
@@ -68,13 +85,21 @@ export class Hub {
     }
   }
 
+  /** Each event is compared with all subscriptions that name no device, so their number is bounded. */
+  hasRoomFor({ deviceId, userId }: Pick<Subscription, 'deviceId' | 'userId'>): boolean {
+    const { broadSubscriptionsPerUserMax: most } = this.#ports.limits
+    return deviceId !== undefined || (this.#broadByUser.get(userId) ?? 0) < most
+  }
+
   /** Resolves once the feed knows what is wanted. From then on no event is missed. */
   async add(subscription: Subscription): Promise<void> {
     const kind = kindOf(subscription)
     if (kind === undefined) return
     const audience = this.#audiences[kind]
-    if (subscription.deviceId === undefined) audience.broad.add(subscription)
-    else {
+    if (subscription.deviceId === undefined) {
+      audience.broad.add(subscription)
+      this.#countBroad(subscription.userId, 1)
+    } else {
       const same = audience.byDevice.get(subscription.deviceId) ?? new Set()
       audience.byDevice.set(subscription.deviceId, same.add(subscription))
     }
@@ -85,8 +110,8 @@ export class Hub {
     const kind = kindOf(subscription)
     if (kind === undefined) return
     const audience = this.#audiences[kind]
-    audience.broad.delete(subscription)
-    const { deviceId } = subscription
+    const { deviceId, userId } = subscription
+    if (audience.broad.delete(subscription)) this.#countBroad(userId, -1)
     const same = deviceId === undefined ? undefined : audience.byDevice.get(deviceId)
     same?.delete(subscription)
     if (deviceId !== undefined && same?.size === 0) audience.byDevice.delete(deviceId)
@@ -97,14 +122,20 @@ export class Hub {
   close(): void {
     this.#stopListening()
     const nothing = { all: false, devices: new Set<never>() }
-    this.#feed.want({ telemetry: nothing, timeline: nothing, log: nothing })
+    this.#ports.feed.want({ telemetry: nothing, timeline: nothing, log: nothing })
+  }
+
+  #countBroad(userId: string, change: number): void {
+    const count = (this.#broadByUser.get(userId) ?? 0) + change
+    if (count > 0) this.#broadByUser.set(userId, count)
+    else this.#broadByUser.delete(userId)
   }
 
   #publish(events: readonly FeedEvent[]): void {
     this.#round += 1
     const receivers = new Set<Subscriber>()
     for (const event of events) {
-      const shared = new SharedEvent(event, this.#settings)
+      const shared = new SharedEvent(event, this.#ports.notices)
       const { byDevice, broad } = this.#audiences[audienceOf(event.kind)]
       const own = byDevice.get(shared.deviceId)
       if (own !== undefined) this.#offer(shared, own, receivers)
@@ -153,17 +184,29 @@ export class Hub {
     }
   }
 
-  /** Thousands of subscriptions may come and go at once. The feed is updated once per turn of the event loop. */
+  /** Thousands of subscriptions may come and go at once. The feed is updated once per turn of the event loop, or more rarely
+   *  if that takes long. */
   #updateWantedSoon(): Promise<void> {
+    const { clock, schedule } = this.#ports
     this.#wantedUpdate ??= new Promise((resolve) => {
-      setImmediate(() => {
+      const update = () => {
         this.#wantedUpdate = undefined
-        const { telemetry, timeline, log } = this.#audiences
-        this.#feed.want({ telemetry: toWant(telemetry), timeline: toWant(timeline), log: toWant(log) })
+        this.#updateWanted()
         resolve()
-      })
+      }
+      const waitMs = this.#wantedAgainAt - clock.ticks()
+      if (waitMs < 1) setImmediate(update)
+      else schedule.after(waitMs, update)
     })
     return this.#wantedUpdate
+  }
+
+  #updateWanted(): void {
+    const { feed, clock } = this.#ports
+    const { telemetry, timeline, log } = this.#audiences
+    const beganAt = clock.ticks()
+    feed.want({ telemetry: toWant(telemetry), timeline: toWant(timeline), log: toWant(log) })
+    this.#wantedAgainAt = beganAt + (clock.ticks() - beganAt) / WANTED_SHARE
   }
 }
 

@@ -62,7 +62,8 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   const heldBudget = new Budget(limits.heldBytesMax)
   const selections = new Selections(limits.metricNamesPerUserMax)
   const about = { devices: engine.devices, heartbeatTimeoutMs, typeHeartbeatMs, publicUrl: options.publicUrl }
-  const hub = new Hub(engine.feed, about, engine.deployments)
+  const { feed, deployments } = engine
+  const hub = new Hub({ feed, deployments, notices: about, clock: options.clock, schedule, limits })
   const fleetHub = new FleetHub({
     ...{ fleet: engine.fleet, clock: options.clock, limits },
     failed: (err) =>

@@ -61,6 +61,16 @@ export function refuseMisplaced(frame: Subscribe): SocketRefusal | undefined {
     : undefined
 }
 
+export const tooManyBroad = (
+  { broadSubscriptionsPerUserMax: most }: { readonly broadSubscriptionsPerUserMax: number },
+  id: string,
+): SocketRefusal =>
+  refusal(
+    'RATE_LIMIT_EXCEEDED',
+    `a user may have ${most} subscriptions whose filter has no device_id; end one, or name a device`,
+    id,
+  )
+
 export const tooManyNames = (
   { metricNamesPerUserMax }: { readonly metricNamesPerUserMax: number },
   id: string,

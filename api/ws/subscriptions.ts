@@ -18,7 +18,7 @@ import { refusal, type SocketRefusal } from './refusal-frame.ts'
 import type { Selections } from './selection.ts'
 import { openSnapshot } from './snapshots.ts'
 import type { SocketEngine } from './socket-engine.ts'
-import { refuseMisplaced, refuseTooManyFleet, tooManyNames } from './subscribe-checks.ts'
+import { refuseMisplaced, refuseTooManyFleet, tooManyBroad, tooManyNames } from './subscribe-checks.ts'
 import { type Subscriber, Subscription } from './subscription.ts'
 import type { Tally } from './tally.ts'
 
@@ -64,7 +64,7 @@ export class Subscriptions {
   }
 
   async add(frame: Subscribe): Promise<void> {
-    const { limits, selections } = this.#ports
+    const { hub, limits, selections } = this.#ports
     const user = this.#ports.user()
     if (user === undefined) return
     if (this.#open.size >= limits.subscriptionsPerSocketMax)
@@ -77,6 +77,9 @@ export class Subscriptions {
     const { channel } = frame
     if (channel === 'fleet') return await this.#addFleet(frame, user)
     const metrics = frame.filter?.metrics
+    const deviceId = parseDeviceId(frame.filter?.device_id)
+    if (!hub.hasRoomFor({ deviceId, userId: user.id }))
+      return this.#ports.refuse(tooManyBroad(limits, frame.id))
     const selection = metrics === undefined ? undefined : selections.open(metrics, user.id)
     if (metrics !== undefined && selection === undefined)
       return this.#ports.refuse(tooManyNames(limits, frame.id))
