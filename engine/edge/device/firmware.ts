@@ -78,6 +78,7 @@ export class FirmwareUpdates {
   #settling: Promise<void> | undefined
   #ownFolder: string | undefined
   #writing: Promise<void> = Promise.resolve()
+  #taken: Promise<void> = Promise.resolve()
 
   private constructor(ports: FirmwarePorts, job: Job | undefined, lastSeq: number) {
     this.#ports = ports
@@ -128,8 +129,14 @@ export class FirmwareUpdates {
     await this.#end(message, { status, version: running })
   }
 
-  /** Resolves once the message need not be delivered again. */
-  async take(body: JsonObject): Promise<void> {
+  /** Handles one message after the other. Rejects if a message has to be delivered again. */
+  take(body: JsonObject): Promise<void> {
+    const taken = this.#taken.then(() => this.#take(body))
+    this.#taken = taken.catch(() => undefined)
+    return taken
+  }
+
+  async #take(body: JsonObject): Promise<void> {
     const message = readFirmwareMessage(body)
     const handlers = this.#handlers
     if (message === undefined || handlers === undefined) return

@@ -31,7 +31,13 @@ async function openBroker() {
     for (const socket of sockets) socket.destroy()
   })
   const { port } = server.address() as AddressInfo
+  let messageId = 0
   return {
+    publish(topic: string, body: object) {
+      messageId++
+      const packet = { cmd: 'publish', qos: 1, dup: false, retain: false, topic, messageId } as const
+      for (const socket of sockets) socket.write(generate({ ...packet, payload: JSON.stringify(body) }))
+    },
     url: `mqtt://127.0.0.1:${port}`,
     goSilent() {
       isSilent = true
@@ -47,4 +53,30 @@ test('a device is closed within seconds, although the broker has gone silent', a
   const waiting = device.telemetry({ temperature: 21.5 })
   await device.close()
   await expect(waiting).rejects.toThrow('closed before this was sent')
+})
+
+test('a command is carried out while the device takes long to decide about a firmware', async () => {
+  const broker = await openBroker()
+  const device = new FleetDevice({ url: broker.url, deviceId: 'robot-7', firmwareVersion: '1.0.0' })
+  let asked = 0
+  device.onFirmware({
+    accept: () => {
+      asked++
+      return new Promise(() => {})
+    },
+    install: () => expect.unreachable('nobody has agreed'),
+    reboot: () => expect.unreachable('nobody has agreed'),
+  })
+  const stopped = new Promise<void>((resolve) => {
+    device.onCommand('stop', () => resolve())
+  })
+  await device.connect()
+  broker.publish('fleet/robot-7/ota', {
+    ...{ deployment_id: 'dep_1', attempt: 1, seq: 1, action: 'install', version: '2.0.0' },
+    ...{ url: 'http://127.0.0.1:1/image', sha256: 'a'.repeat(64), size_bytes: 1 },
+  })
+  broker.publish('fleet/robot-7/command', { request_id: 'cmd_1', command: 'stop', data: {} })
+  await stopped
+  expect(asked).toBe(1)
+  await device.close()
 })

@@ -263,11 +263,21 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     // Not valid JSON: it is acknowledged, so that it is not sent again.
     if (body === undefined) return
     if (suffix === 'command') return this.#commands?.take(body)
-    if (suffix === 'ota') return this.#firmware?.take(body)
+    if (suffix === 'ota') return this.#takeFirmware(body)
     if (suffix === 'shadow/desired') return this.#desired.desired(body)
     if (suffix === 'shadow/get/accepted') return this.#desired.document(body)
     if (suffix === 'shadow/reported/accepted') return this.#desired.accepted(body)
     if (suffix === 'shadow/reported/rejected') return this.#desired.rejected(body)
+  }
+
+  /** Does not wait for the handlers, which may take long: commands and pings would have to wait, too. After a new connection the
+   *  service sends the order again. */
+  #takeFirmware(body: JsonObject): void {
+    const connection = this.#connection
+    this.#firmware?.take(body).catch((error: unknown) => {
+      this.emit('failed', error)
+      connection?.abandon()
+    })
   }
 
   #subscriptions(): readonly string[] {
