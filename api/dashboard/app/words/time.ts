@@ -60,17 +60,21 @@ const UNITS = [
   ['minute', 60_000],
   ['second', 1000],
 ] as const
+type Unit = (typeof UNITS)[number]
 
-/** "12 s", "4 min", "3 h": the greatest unit that fits. */
+/** "12 s", "4 min", "1 h 30 min": the greatest unit that fits, and the next one if something is left. */
 export function duration(ms: number): string {
-  const [unit, size] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1000]
-  const format = new Intl.NumberFormat(locale(), {
-    style: 'unit',
-    unit,
-    unitDisplay: 'short',
-    maximumFractionDigits: 0,
-  })
-  return format.format(Math.trunc(ms / size))
+  // If none fits, seconds: the last one.
+  const found = UNITS.findIndex(([, length]) => ms >= length)
+  const [[unit, size], next] = UNITS.slice(found) as [Unit, Unit?]
+  const left = next === undefined ? 0 : Math.trunc((ms % size) / next[1])
+  const whole = inUnit(Math.trunc(ms / size), unit)
+  return next === undefined || left === 0 ? whole : `${whole} ${inUnit(left, next[0])}`
+}
+
+function inUnit(count: number, unit: Unit[0]): string {
+  const format = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 } as const
+  return new Intl.NumberFormat(locale(), format).format(count)
 }
 
 /** "4 min ago". */
