@@ -84,14 +84,22 @@ export class CommandMemory {
   #put(requestId: string, answer: Answer): Promise<void> {
     this.#answers.delete(requestId)
     this.#answers.set(requestId, answer)
-    for (const oldest of this.#answers.keys()) {
-      if (this.#answers.size <= KEPT_MAX) break
-      this.#answers.delete(oldest)
-    }
+    this.#makeRoom()
     // Writes run one after the other, and each has everything of the earlier ones. A failure is reported to its own caller only.
     const written = this.#writing.then(() => this.#write())
     this.#writing = written.catch(() => undefined)
     return written
+  }
+
+  /** A command that has not ended stays: delivered again, it would begin a second time. The service bounds their number. */
+  #makeRoom(): void {
+    let surplus = [...this.#answers.values()].filter(({ final }) => final).length - KEPT_MAX
+    for (const [id, { final }] of this.#answers) {
+      if (surplus <= 0) return
+      if (!final) continue
+      this.#answers.delete(id)
+      surplus--
+    }
   }
 
   #write(): Promise<void> {

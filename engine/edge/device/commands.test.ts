@@ -70,6 +70,22 @@ test('one that is delivered twice is carried out once and answered twice, also a
   expect(runs).toBe(1)
 })
 
+test('one that is still running is not begun again, although hundreds have ended meanwhile', async () => {
+  const { commands } = await open()
+  let runs = 0
+  commands.handle('dock', () => {
+    runs++
+    return new Promise<undefined>(() => {})
+  })
+  commands.handle('beep', () => undefined)
+  await commands.take(order('c1', { priority: 'critical' }))
+  for (let i = 0; i < 300; i++) await commands.take(order(`b${i}`, { command: 'beep', priority: 'critical' }))
+  await settle()
+  await commands.take(order('c1', { priority: 'critical' }))
+  await settle()
+  expect(runs).toBe(1)
+})
+
 test('one that a restart interrupted has failed and is not begun again', async () => {
   const first = await open()
   first.commands.handle('dock', () => new Promise(() => {}))
