@@ -291,6 +291,14 @@ describe('going back', () => {
     expect(await ends(waiting)).toMatchObject({ progress: { cancelled: 1, succeeded: 0 } })
   })
 
+  test('the version that a device runs already is not one to go back to, unless it is forced', async () => {
+    const { send } = await opened(many(1))
+    const same = await send('POST /api/v1/ota/rollback/d0', { version: 'v1.0' })
+    expect(same).toMatchObject({ status: 409, body: { code: 'NO_PREVIOUS_FIRMWARE' } })
+    const forced = await send('POST /api/v1/ota/rollback/d0', { version: '1.0', force: true })
+    expect(forced).toMatchObject({ status: 202, body: { from_version: '1.0', to_version: '1.0' } })
+  })
+
   test('without a former version there is no way back', async () => {
     const { send } = await opened(many(1))
     expect((await send('POST /api/v1/ota/rollback/d0')).body.code).toBe('NO_PREVIOUS_FIRMWARE')
