@@ -189,9 +189,20 @@ describe('acting on one', () => {
     expect(fleet.every(({ received: told }) => told.length === 0)).toBe(true)
     expect((await send(`POST ${PATH}/${id}/pause`)).body).toMatchObject({
       code: 'INVALID_STATE_TRANSITION',
-      allowed: ['resume', 'cancel'],
+      allowed: ['resume', 'cancel', 'approve'],
     })
     expect((await send(`POST ${PATH}/${id}/resume`)).status).toBe(200)
+    expect((await ends(id))['status']).toBe('completed')
+  })
+
+  test('a deployment that was paused for any reason goes on when it is approved', async () => {
+    const { deploy, send, ends, fleet } = await opened(many(1))
+    fleet[0]?.disconnect()
+    const id = (await deploy()).body.deployment_id
+    expect((await send(`POST ${PATH}/${id}/pause`)).body.status_reason).toBe('user')
+    const approved = await send(`POST ${PATH}/${id}/approve`)
+    expect(approved).toMatchObject({ status: 200, body: { status: 'pending', status_reason: null } })
+    await fleet[0]?.connect()
     expect((await ends(id))['status']).toBe('completed')
   })
 
