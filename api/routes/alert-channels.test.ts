@@ -115,6 +115,20 @@ test('a channel that is turned off is shown as disabled to everybody, and this i
   expect(await state()).toBe('ok')
 })
 
+test('a channel whose fallback was deleted can be changed, but not to another fallback that does not exist', async () => {
+  const { body: other } = await create(WEBHOOK)
+  const { body: made } = await create({ ...WEBHOOK, fallback_channel_id: other.channel_id })
+  expect((await send(`DELETE ${CHANNELS}/${other.channel_id}`)).status).toBe(204)
+  const path = `${CHANNELS}/${made.channel_id}`
+  const edited = await send(`PATCH ${path}`, { name: 'still a hook' })
+  expect(edited).toMatchObject({
+    status: 200,
+    body: { name: 'still a hook', fallback_channel_id: other.channel_id },
+  })
+  const refused = await send(`PATCH ${path}`, { fallback_channel_id: 'ch_none' })
+  expect([refused.status, refused.body.errors[0].path]).toEqual([422, '/fallback_channel_id'])
+})
+
 describe('what a channel may be', () => {
   test.each([
     [{ type: 'webhook' }, '/url'],

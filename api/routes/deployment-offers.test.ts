@@ -74,3 +74,13 @@ test('a deployment whose image is missing waits for a person once a device fails
   expect(paused['status_reason']).toBe('firmware_unavailable')
   expect(answers).toEqual([503])
 })
+
+test('a device that is no longer subscribed is not sent an update until it subscribes again', async () => {
+  const { deploy, until, ends, device } = await opened(many(1))
+  device('d0').unsubscribe()
+  const id = (await deploy()).body.deployment_id
+  await until(id, ({ held }) => Reflect.get(Object(held), 'not_subscribed') === 1)
+  expect(device('d0').received).toEqual([])
+  device('d0').subscribe()
+  expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 1 } })
+})

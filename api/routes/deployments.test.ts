@@ -189,9 +189,20 @@ describe('acting on one', () => {
     expect(fleet.every(({ received: told }) => told.length === 0)).toBe(true)
     expect((await send(`POST ${PATH}/${id}/pause`)).body).toMatchObject({
       code: 'INVALID_STATE_TRANSITION',
-      allowed: ['resume', 'cancel'],
+      allowed: ['resume', 'cancel', 'approve'],
     })
     expect((await send(`POST ${PATH}/${id}/resume`)).status).toBe(200)
+    expect((await ends(id))['status']).toBe('completed')
+  })
+
+  test('a deployment that was paused for any reason goes on when it is approved', async () => {
+    const { deploy, send, ends, fleet } = await opened(many(1))
+    fleet[0]?.disconnect()
+    const id = (await deploy()).body.deployment_id
+    expect((await send(`POST ${PATH}/${id}/pause`)).body.status_reason).toBe('user')
+    const approved = await send(`POST ${PATH}/${id}/approve`)
+    expect(approved).toMatchObject({ status: 200, body: { status: 'pending', status_reason: null } })
+    await fleet[0]?.connect()
     expect((await ends(id))['status']).toBe('completed')
   })
 
@@ -289,6 +300,14 @@ describe('going back', () => {
     expect(await ends(back.body.deployment_id)).toMatchObject({ status: 'completed' })
     expect(device('d0').received).toMatchObject([{ action: 'rollback', version: '0.9' }])
     expect(await ends(waiting)).toMatchObject({ progress: { cancelled: 1, succeeded: 0 } })
+  })
+
+  test('the version that a device runs already is not one to go back to, unless it is forced', async () => {
+    const { send } = await opened(many(1))
+    const same = await send('POST /api/v1/ota/rollback/d0', { version: 'v1.0' })
+    expect(same).toMatchObject({ status: 409, body: { code: 'NO_PREVIOUS_FIRMWARE' } })
+    const forced = await send('POST /api/v1/ota/rollback/d0', { version: '1.0', force: true })
+    expect(forced).toMatchObject({ status: 202, body: { from_version: '1.0', to_version: '1.0' } })
   })
 
   test('without a former version there is no way back', async () => {

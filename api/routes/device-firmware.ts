@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { grantedJob, isUnfinished, isUpdating, runningSha256 } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
+import { matchesGoal } from '../../engine/domain/ota/proof.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import type { VersionsBody } from '../../schemas/deployment.ts'
 import { type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
@@ -111,6 +112,12 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   const record = await previousOf(services, device.type, call.version ?? state.firmware.previousVersion)
   if (record === undefined)
     return refused('NO_PREVIOUS_FIRMWARE', { message: 'no firmware to go back to is known', device_id: id })
+  const running = { version: state.firmwareVersion, sha256: state.firmware.sha256 }
+  if (matchesGoal(record, running) && !call.force)
+    return refused('NO_PREVIOUS_FIRMWARE', {
+      message: `the device runs ${record.version} already: name another version, or say \`force\``,
+      device_id: id,
+    })
   const request = {
     kind: 'rollback',
     spec: rollbackSpec(id),

@@ -39,13 +39,22 @@ export class UpdatingDevice {
       this.received.push(message)
       setImmediate(() => void this.#update(message))
     }
-    session.subscribe(`fleet/${this.id}/#`)
+    this.subscribe()
     await this.#publish('status', { status: 'online', firmware_version: this.version })
   }
 
   disconnect(): void {
     this.#session?.end('lost')
     this.#session = undefined
+  }
+
+  subscribe(): void {
+    this.#session?.subscribe(`fleet/${this.id}/#`)
+  }
+
+  /** Receives no more messages, and stays connected. */
+  unsubscribe(): void {
+    this.#session?.unsubscribe(`fleet/${this.id}/#`)
   }
 
   /** Sends telemetry. */

@@ -125,8 +125,8 @@ export interface UplinkHost {
   sessionNumber(): Micros
   /** Called before CONNACK and before the session's messages. */
   opened(session: DeviceSession): void
-  /** The session may have subscribed to more topics. Always called after `opened`, and immediately if the session is
-   *  resumed with its subscriptions. */
+  /** The topics that the session is subscribed to may have changed. Always called after `opened`, and immediately if the
+   *  session is resumed with its subscriptions. */
   subscribed(session: DeviceSession): void
   /** Hands over one message of an open session, in the order sent. Each call is answered by `session.durable` eventually,
    *  in order and counted across all QoS levels. The bytes are copied before it returns. */

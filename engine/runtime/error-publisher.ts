@@ -45,7 +45,7 @@ export class ErrorPublisher {
     }, this.#ports.failed)
   }
 
-  /** Called when a session has subscribed to more topics. */
+  /** Called when the subscriptions of a session have changed. */
   subscribed(session: DeviceSession): void {
     const withheld = this.#withheld.get(session.deviceId)
     if (withheld === undefined || !session.takes(withheld.addressed.message.suffix)) return

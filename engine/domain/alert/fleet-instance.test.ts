@@ -154,6 +154,27 @@ test('what clears an alert of the fleet does so outside the windows of its rule,
   ])
 })
 
+test('a changed rule of the fleet does not count an alert that is still true once more', () => {
+  const [rule, changed] = [50, 60].map((value) =>
+    ruleOf(0, 0, { condition: { kind: 'fleet', of: OF, op: '>=', value, unit: 'percent' } }),
+  )
+  if (rule === undefined || changed === undefined) throw new Error('no rules')
+  let instance = newFleetInstance(rule, '', undefined)
+  for (const [second, each] of [rule, changed].entries()) {
+    const groups = [{ group: '', members: MEMBERS, matching: 8 }]
+    const counts = { ruleId: each.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
+    instance = judgeFleet(instance, each, {
+      leaves: fleetLeafResults(each, counts, { group: '', before: [] }),
+      now: Micros((START + second * 1_000) * 1_000),
+      isEvent: false,
+      mutedBy: () => [],
+      message: () => 'x',
+    }).instance
+  }
+  expect(instance.alerts.open).toHaveLength(1)
+  expect(instance.count).toBe(1)
+})
+
 test.each([
   ['>', 50, 50_001],
   ['<', 100, 99_999],

@@ -104,8 +104,11 @@ export function endFleet(before: FleetInstance, reason: AlertEndReason, now: Mic
 
 function judgeOnce(before: FleetInstance, rule: CompiledRule, context: FleetContext): FleetJudgement {
   const { now } = context
-  const known = before.key === rule.key ? before : { ...before, key: rule.key, since: noTruthTimes(rule) }
-  const updated = updateTruths(known, rule, context)
+  const isSameRule = before.key === rule.key
+  const known = isSameRule ? before : { ...before, key: rule.key, since: noTruthTimes(rule) }
+  const judged = updateTruths(known, rule, context)
+  // If a changed rule is still true, it has not become true once more.
+  const updated = isSameRule || context.isEvent ? judged : { ...judged, count: before.count }
   const moves: Move[] = []
   let { alerts } = updated
   let nextAt = 0

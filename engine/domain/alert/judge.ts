@@ -34,6 +34,8 @@ export interface JudgeContext {
 /** An occasion on a device that rules fit. */
 export interface WatchedContext extends JudgeContext {
   readonly watch: Watch
+  /** All rules are judged, because they or the device have changed. A changed rule that is still true is no occurrence. */
+  readonly isReview?: boolean
 }
 
 export interface Judgement {
@@ -86,7 +88,7 @@ export function judgeAll(
   const { watch } = occasion
   const ended = endOrphans(alerts, watch, occasion)
   watch.deadline = NEVER
-  const judged = judgeRules([...watch.fit.rules.keys()], ended.alerts, occasion)
+  const judged = judgeRules([...watch.fit.rules.keys()], ended.alerts, { ...occasion, isReview: true })
   return { ...judged, moves: [...ended.moves, ...judged.moves] }
 }
 
@@ -175,7 +177,9 @@ function refresh(rule: number, alerts: Alerts, occasion: WatchedContext): Refres
   const openSince = Math.max(since, stops ? statusSince : 0) * 1_000
   const refreshed = watch.refresh(rule, { facts, now, isOpen, openSince, events })
   const open = compiled && openOf(alerts, compiled.id)
-  if (refreshed.becameTrue && open !== undefined) countOccurrence(rule, open, occasion)
+  const isOccurrence =
+    refreshed.became === 'true_again' || (refreshed.became === 'true' && !occasion.isReview)
+  if (isOccurrence && open !== undefined) countOccurrence(rule, open, occasion)
   return refreshed
 }
 

@@ -45,6 +45,17 @@ describe('a rule that changes', () => {
     expect(over.seen.at(-1)).toMatchObject({ at: 2, event: 'resolved', reason: 'rule_changed' })
   })
 
+  test('does not count an alert that is still true once more, but does count when it is true again', () => {
+    const device = deviceWith(HOT, { keep_firing_for_sec: 60 })
+    device.report(1, { m: 15 })
+    device.settings([{ ...hotter(12), keep_firing_for_sec: 60 }])
+    device.look(2)
+    expect(open(device)?.count).toBe(1)
+    device.report(3, { m: 1 })
+    device.report(4, { m: 15 })
+    expect(open(device)?.count).toBe(2)
+  })
+
   test('back to what it was opens another alert, though no value came', () => {
     const device = deviceWith(HOT)
     device.report(1, { m: 11 })

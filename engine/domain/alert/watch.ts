@@ -168,7 +168,7 @@ export class Watch {
     const { fit, numbers } = this
     const compiled = fit.rules[rule]
     const places = fit.leavesOf[rule]
-    const refreshed: RefreshResult = { nextAt: NEVER, isNoData: false, leaf: undefined, becameTrue: false }
+    const refreshed: RefreshResult = { nextAt: NEVER, isNoData: false, leaf: undefined, became: undefined }
     if (compiled === undefined || places === undefined) return refreshed
     const states = places.map((place) => this.#leafState(place, compiled, about))
     for (const { nextAt } of states) refreshed.nextAt = Math.min(refreshed.nextAt, nextAt)
@@ -178,6 +178,7 @@ export class Watch {
     ]
     const roots = compiled.roots.length
     let wasTrue = false
+    let wasJudged = false
     let isAnyTrue = false
     nodes.forEach((node, root) => {
       const { truth, changedAt } = judged(node, states)
@@ -187,6 +188,7 @@ export class Watch {
       const isTrue = truth === TRUTH.yes && (about.isOpen || root >= roots)
       if (root < roots) {
         wasTrue ||= before > 0
+        wasJudged ||= before !== 0
         isAnyTrue ||= isTrue
       }
       if (isTrue === before > 0) return
@@ -196,7 +198,7 @@ export class Watch {
       const when = Math.min(about.now, Math.max(from, Math.abs(before) + 1))
       numbers[at] = isTrue ? when : -when
     })
-    refreshed.becameTrue = isAnyTrue && !wasTrue
+    if (isAnyTrue && !wasTrue) refreshed.became = wasJudged ? 'true_again' : 'true'
     const yes = states.findIndex(({ truth }) => truth === TRUTH.yes)
     refreshed.leaf = yes === -1 ? undefined : yes
     refreshed.isNoData = yes !== -1 && (states[yes]?.isNoData ?? false)
@@ -350,8 +352,8 @@ export interface RefreshResult {
   isNoData: boolean
   /** The first leaf that is true, by its number within the rule. */
   leaf: number | undefined
-  /** The condition became true just now. */
-  becameTrue: boolean
+  /** What the condition became just now. It is `true` if it was never judged before, or not since its rule changed. */
+  became: 'true' | 'true_again' | undefined
 }
 
 interface NodeTruth {

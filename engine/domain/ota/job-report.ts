@@ -86,13 +86,14 @@ function apply(job: Job, report: OtaReport, context: ReportContext): Job {
   }
 }
 
-/** The device reports success. It is believed if a report is enough of a proof; otherwise the version must be seen. */
-function acceptSuccess(job: Job, { version }: OtaReport, { now }: ReportContext): Job {
+/** The device reports success. It is believed if a report is enough of a proof and says the version, unless the device has
+ *  said before that it runs it. Otherwise the version must be seen. */
+function acceptSuccess(job: Job, { version }: OtaReport, { running, now }: ReportContext): Job {
   const { proof, goal } = job.plan
   if (job.status === 'confirming' && job.isProved) return succeedJob(job, now)
   if (proof === 'reconnect') return moveJob(job, 'confirm', now)
-  if (version !== undefined && !matchesGoal(goal, { version, sha256: undefined }))
-    return mismatch(job, version, now)
+  if (!matchesGoal(goal, version === undefined ? running : { version, sha256: undefined }))
+    return version === undefined ? moveJob(job, 'confirm', now) : mismatch(job, version, now)
   return succeedJob({ ...moveUnlessConfirming(job, 'confirm', now), isProved: true }, now)
 }
 

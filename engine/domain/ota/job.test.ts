@@ -266,6 +266,14 @@ describe('the proof', () => {
     expect(wrong.job.error?.code).toBe('VERSION_MISMATCH')
   })
 
+  test('where a report is proof, one that does not say the version is none until the version is said', () => {
+    const device = at('installing', { proof: 'report' }).reports('succeeded')
+    expect(device.job).toMatchObject({ status: 'confirming', isProved: false })
+    expect(device.reports('succeeded', { version: '2.0' }).job.status).toBe('succeeded')
+    const silent = at('installing', { proof: 'report' }).reports('succeeded').look(300)
+    expect(silent.job).toMatchObject({ status: 'failed', error: { code: 'VERSION_MISMATCH' } })
+  })
+
   test('a device that is lost while it confirms begins again, and the third time it is unstable', () => {
     const device = at('confirming')
     device.disconnect()

@@ -89,7 +89,7 @@ export class ChannelBook {
     if (channel === undefined) return refused('NOT_FOUND', { message: 'no such channel' })
     if (channel.revision !== revision)
       return refused('PRECONDITION_FAILED', { expected: channel.revision, got: revision })
-    const refusal = await this.#judge(id, settings)
+    const refusal = await this.#judge(id, settings, channel.fallbackChannelId)
     if (refusal !== undefined) return refusal
     return this.#edit(channel, { ...settings, health: HEALTHY })
   }
@@ -135,12 +135,15 @@ export class ChannelBook {
     })
   }
 
+  /** A fallback that the channel has had before may be deleted by now. Only another one must exist. */
   async #judge(
     id: ChannelId,
     { target, fallbackChannelId }: ChannelSettings,
+    fallbackBefore?: ChannelId,
   ): Promise<EngineRefusal | undefined> {
     if (
       fallbackChannelId !== undefined &&
+      fallbackChannelId !== fallbackBefore &&
       (fallbackChannelId === id || !this.#channels.has(fallbackChannelId))
     )
       return invalid('/fallback_channel_id', 'must be another channel')

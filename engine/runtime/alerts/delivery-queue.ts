@@ -41,6 +41,7 @@ export class DeliveryQueue {
   readonly #joinable = new Map<string, string>()
   readonly #lastSentAt = new Map<string, Millis>()
   readonly #sentAt: Millis[] = []
+  readonly #criticalSentAt: Millis[] = []
   #members = 0
   #digestAt = 0
   #probedAt = 0
@@ -120,7 +121,7 @@ export class DeliveryQueue {
       if (!isSaved(group.head.id)) continue
       const delivery = group.delivery()
       if (this.#mustWait(delivery)) continue
-      if (delivery.event !== 'digest' && delivery.tries === 0 && this.#isOverRate(channel, now)) {
+      if (delivery.event !== 'digest' && delivery.tries === 0 && this.#isOverRate(channel, delivery, now)) {
         over.push(delivery)
         continue
       }
@@ -204,6 +205,7 @@ export class DeliveryQueue {
     if (this.#joinable.get(delivery.key) === delivery.id) this.#joinable.delete(delivery.key)
     this.#lastSentAt.set(delivery.key, now)
     this.#sentAt.push(now)
+    if (delivery.severity === 'critical') this.#criticalSentAt.push(now)
     return delivery
   }
 
@@ -221,9 +223,11 @@ export class DeliveryQueue {
     this.#joinable.set(DIGEST, digest.id)
   }
 
-  #isOverRate(channel: Channel, now: Millis): boolean {
-    while ((this.#sentAt[0] ?? now) <= now - MINUTE_MS) this.#sentAt.shift()
-    return this.#sentAt.length >= channel.ratePerMinute
+  /** Lower severities use up nothing of the rate of critical deliveries, which never wait behind them. */
+  #isOverRate({ ratePerMinute }: Channel, { severity }: Delivery, now: Millis): boolean {
+    const sentAt = severity === 'critical' ? this.#criticalSentAt : this.#sentAt
+    while ((sentAt[0] ?? now) <= now - MINUTE_MS) sentAt.shift()
+    return sentAt.length >= ratePerMinute
   }
 
   /** A critical delivery has an extra place, so that it never waits behind a lower severity. */

@@ -326,6 +326,19 @@ describe('many at once', () => {
     )
   })
 
+  test('a critical alert is told at once although lower severities have used up the rate', async () => {
+    await world.channel('ch_1', { ratePerMinute: 2 })
+    const critical = { severity: 'critical', highestSeverity: 'critical' } as const
+    await world.notice([1, 2, 3].map((n) => fired(`alt_${n}`)))
+    await world.advance(1 * SEC)
+    await world.notice([1, 2, 3].map((n) => fired(`alt_bad_${n}`, critical)))
+    await world.advance(1 * SEC)
+    const told = world.received.map(({ type, alertIds }) => [type, ...alertIds])
+    expect(told.filter(([type]) => type === 'alert.fired')).toEqual(
+      ['alt_1', 'alt_2', 'alt_bad_1', 'alt_bad_2'].map((id) => ['alert.fired', id]),
+    )
+  })
+
   test('10 000 alerts in a second make at most 12 messages in five minutes, and none is left out', async () => {
     await world.channel('ch_1', { groupWaitSec: 10, groupIntervalSec: 60, ratePerMinute: 60 })
     const storm = Array.from({ length: 10_000 }, (_, i) => fired(`alt_${i}`, { groupBy: 'rule' }))

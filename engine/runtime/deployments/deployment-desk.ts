@@ -268,10 +268,9 @@ const TO: Readonly<Record<DeploymentAction, string>> = {
   cancel: 'cancelled',
 }
 
-function allowedActions({ status, statusReason }: Deployment): readonly DeploymentAction[] {
+function allowedActions({ status }: Deployment): readonly DeploymentAction[] {
   if (isFinalStatus(status)) return []
-  if (status === 'paused')
-    return statusReason === 'approval' ? ['resume', 'cancel', 'approve'] : ['resume', 'cancel']
+  if (status === 'paused') return ['resume', 'cancel', 'approve']
   return status === 'pending' || status === 'in_progress' ? ['pause', 'cancel'] : ['cancel']
 }
 

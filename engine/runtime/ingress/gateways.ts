@@ -17,7 +17,7 @@ import {
   type UplinkMessage,
 } from '../../ports/broker.ts'
 import type { Directory } from '../../ports/store.ts'
-import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
+import { hasChanged, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Ingest, SubDevice } from './ingest.ts'
 
 interface SubDeviceSession extends SubDevice {
@@ -122,7 +122,7 @@ export class Gateways {
       commands: session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX)),
       ota: session.takes(toSubSuffix(deviceId, OTA_SUFFIX)),
     }
-    if (!isMore(takes, subDevice.takes)) return
+    if (!hasChanged(takes, subDevice.takes)) return
     subDevice.takes = takes
     this.#ingest.relay(session, subDevice, {
       kind: ITEM.listening,

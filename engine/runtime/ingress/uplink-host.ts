@@ -15,7 +15,7 @@ import {
   type UplinkHost,
 } from '../../ports/broker.ts'
 import { packDelivered } from '../shard/control-uplinks.ts'
-import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
+import { hasChanged, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
 import { judgeMessage } from './judge.ts'
@@ -25,7 +25,7 @@ interface UplinkPorts {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly heard: UplinkHost['heard']
-  /** Called when a session has subscribed to more topics. */
+  /** Called when the subscriptions of a session have changed. */
   readonly subscribed: (session: DeviceSession) => void
   readonly tokens: Pick<TokenIssuer, 'requested' | 'expiring'>
 }
@@ -33,7 +33,7 @@ interface UplinkPorts {
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal, heard, subscribed: subscribedToMore, tokens }: UplinkPorts,
+  { admit, recordRefusal, heard, subscribed: subscriptionsChanged, tokens }: UplinkPorts,
 ): UplinkHost {
   const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {
@@ -49,12 +49,12 @@ export function uplinkHost(
     },
     subscribed(session) {
       const takes = { commands: session.takes(COMMAND_SUFFIX), ota: session.takes(OTA_SUFFIX) }
-      if (isMore(takes, listening.get(session))) {
+      if (hasChanged(takes, listening.get(session))) {
         listening.set(session, takes)
         ingest.session(ITEM.listening, session, listeningPayload(session, takes))
       }
       gateways.subscribed(session)
-      subscribedToMore(session)
+      subscriptionsChanged(session)
     },
     uplink(session, message) {
       if (message.suffix === TOKEN_GET_SUFFIX && message.isDup !== true)

@@ -40,9 +40,9 @@ export function sessionPayload({ number, ip, issuedAt }: DeviceSession, cause?: 
   return packSession(issuedAt === undefined ? { number, ip, cause } : { number, ip, cause, issuedAt })
 }
 
-/** Whether a session is subscribed to a topic that it was not subscribed to before. */
-export function isMore(takes: TakenTopics, before: TakenTopics | undefined): boolean {
-  return (takes.commands && before?.commands !== true) || (takes.ota && before?.ota !== true)
+/** Whether a session is subscribed to other topics than before. In the beginning it is subscribed to none. */
+export function hasChanged(takes: TakenTopics, before: TakenTopics | undefined): boolean {
+  return takes.commands !== (before?.commands ?? false) || takes.ota !== (before?.ota ?? false)
 }
 
 export function listeningPayload({ number, ip }: DeviceSession, takes: TakenTopics): Uint8Array {

@@ -63,6 +63,7 @@ export class Outgoing {
 
   unsubscribe(id: number, requests: readonly FilterRequest[]): void {
     unsubscribe(this.#session, { id, requests })
+    if (!this.#session.isEnded) this.#hub.host.subscribed(this.#session)
   }
 
   /** `type`: PUBACK, PUBREC or PUBCOMP. `reason`: the result, which only MQTT 5 has. */

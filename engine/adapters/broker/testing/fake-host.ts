@@ -79,7 +79,9 @@ export class FakeHost implements UplinkHost {
   }
 
   subscribed(session: DeviceSession): void {
-    if (session.takes(COMMAND_SUFFIX) && !this.listeners.includes(session)) this.listeners.push(session)
+    const known = this.listeners.indexOf(session)
+    if (session.takes(COMMAND_SUFFIX) && known < 0) this.listeners.push(session)
+    if (!session.takes(COMMAND_SUFFIX) && known >= 0) this.listeners.splice(known, 1)
   }
 
   uplink(session: DeviceSession, message: UplinkMessage): void {

@@ -134,6 +134,11 @@ export class MemoryDevice implements DeviceSession {
     return true
   }
 
+  unsubscribe(filter: string): void {
+    this.state.filters.delete(suffixOf(this.deviceId, filter) ?? '')
+    if (!this.isEnded) this.#broker.host.subscribed(this)
+  }
+
   takes(suffix: string): boolean {
     return !this.isEnded && this.state.filters.qosFor(suffix) >= 0
   }
