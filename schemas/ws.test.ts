@@ -49,6 +49,16 @@ test.each([
   })
 })
 
+test.each(['a/', '/a', 'a//b', 'a b', '..', 'a/b/c/d/e/f/g/h/i'])(
+  'the group %j is refused, as in REST',
+  (group) => {
+    const frame = { type: 'subscribe', id: 's', channel: 'devices', filter: { group } }
+    expect(parse(frame)).toMatchObject({
+      about: { code: 'VALIDATION_FAILED', detail: { errors: [{ path: '/filter/group', code: 'PATTERN' }] } },
+    })
+  },
+)
+
 test('parsing any text returns a value and never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {

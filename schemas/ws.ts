@@ -2,6 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
+import { Group } from './device.ts'
 import { type Json, parseJsonObject } from './json.ts'
 import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
@@ -48,7 +49,7 @@ const SubscriptionId = Type.String({
 /** A device must match all fields. Unknown fields are refused, because a typing error must not widen a filter. */
 export const SocketFilter = closed({
   device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
-  group: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.groupCharsMax })),
+  group: Type.Optional(Group),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
   deployment_id: Type.Optional(

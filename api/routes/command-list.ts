@@ -2,7 +2,7 @@
 //
 // A record keeps the open commands and the newest finished ones, and is authoritative for them. The history has all
 // commands, with a short delay. A command in the record is shown as it is there, and every other command has ended.
-import { type KeptCommand, placeOf } from '../../engine/domain/command/kept-commands.ts'
+import { byCreation, type KeptCommand, placeOf } from '../../engine/domain/command/kept-commands.ts'
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import { LIMITS } from '../../engine/limits.ts'
@@ -37,9 +37,9 @@ export async function commandsOf(
   const known = new Set(kept.map(({ id }) => id))
   const past = hasLeft(kept) ? await pastOf(engine, deviceId, wanted) : []
   const older = past.filter(({ commandId }) => !known.has(commandId))
-  // Commands of the same moment stay in the order of the record.
-  return [...fitting, ...older.map((each) => ({ place: each, past: each }))].sort(
-    (a, b) => b.place.createdAt - a.place.createdAt,
+  // [contract 2.4] Ids order commands of the same moment, so that none of them moves when it leaves the record.
+  return [...fitting, ...older.map((each) => ({ place: each, past: each }))].sort((a, b) =>
+    byCreation(a.place, b.place),
   )
 }
 

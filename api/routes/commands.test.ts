@@ -277,17 +277,23 @@ describe('waiting for the end', () => {
 
 describe('the commands of a device', () => {
   test('commands are listed newest first, in pages', async () => {
-    const { post, send } = await asOperator()
-    for (const command of ['a', 'b', 'c']) await post({ command })
+    const { post, send, clock } = await asOperator()
+    for (const command of ['a', 'b', 'c']) {
+      await post({ command })
+      clock.at += 1
+    }
     const { body, headers } = await send(`GET ${COMMANDS}?per_page=2`)
     expect(body.data.map((each: { command: string }) => each.command)).toEqual(['c', 'b'])
     expect([body.total, headers['x-total-count']]).toEqual([3, '3'])
   })
 
   test('commands are filtered by status, where acked means acknowledged', async () => {
-    const { post, send, answer } = await asOperator()
+    const { post, send, answer, clock } = await asOperator()
     const ids: string[] = []
-    for (const command of ['a', 'b', 'c']) ids.push((await post({ command })).body.command_id)
+    for (const command of ['a', 'b', 'c']) {
+      ids.push((await post({ command })).body.command_id)
+      clock.at += 1
+    }
     await answer(ids[0] ?? '', { status: 'in_progress', progress: 40 })
     await answer(ids[1] ?? '', { status: 'completed' })
     await answer(ids[2] ?? '', { status: 'failed', error: { code: 'E', message: 'no' } })

@@ -127,6 +127,20 @@ describe('changing a device', () => {
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'maintenance' })).body).toEqual(moved.body)
   })
 
+  test('the reason of a maintenance can be changed while it lasts', async () => {
+    const { send, device, engine } = await asAdmin()
+    await engine.connect(await device('r'))
+    const patch = async (body: object) => (await send(`PATCH ${DEVICES}/r`, body)).body
+    const { etag } = await patch({ status: 'maintenance', status_reason: 'waits for wheels' })
+    const changed = await patch({ status: 'maintenance', status_reason: 'new wheels' })
+    expect(changed).toMatchObject({ status: 'maintenance', status_reason: 'new wheels' })
+    expect(changed.etag).not.toBe(etag)
+    expect(await patch({ status_reason: 'test drive' })).toMatchObject({ status_reason: 'test drive' })
+    // The reason of a status that nobody set by hand is the service's own.
+    expect(await patch({ status: 'online' })).toMatchObject({ status: 'online', status_reason: null })
+    expect(await patch({ status_reason: 'mine' })).toMatchObject({ status_reason: null })
+  })
+
   test('an edit of an unknown device is 404', async () => {
     const { send } = await asAdmin()
     for (const line of [`PUT ${DEVICES}/x`, `PATCH ${DEVICES}/x`])

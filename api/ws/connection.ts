@@ -116,8 +116,8 @@ export class Connection implements WireEvents, Subscriber {
     this.#add(text === undefined ? BINARY : parseClientFrame(text))
   }
 
-  tooLarge(): void {
-    const detail = { limit: this.#ports.limits.frameInBytesMax }
+  tooLarge(actual: number): void {
+    const detail = { limit: this.#ports.limits.frameInBytesMax, actual }
     this.#refuseAndEnd('tooLarge', { code: 'PAYLOAD_TOO_LARGE', detail })
   }
 

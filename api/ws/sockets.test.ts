@@ -233,6 +233,13 @@ describe('frames', () => {
     expect(client.closed?.code).toBe(4413)
   })
 
+  test('a frame slightly above the limit is refused with both figures', async () => {
+    const client = await service.login('ada')
+    client.sendText('x'.repeat(4_097))
+    const { problem } = await client.next('error')
+    expect(problem).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE', limit: 4_096, actual: 4_097 })
+  })
+
   test('frames are processed in order, without waiting for answers', async () => {
     const client = await service.dial()
     client.send({ type: 'auth', token: 'ada' })

@@ -113,7 +113,7 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
     },
     message(ws, bytes, isBinary) {
       const { events } = ws.getUserData()
-      if (bytes.byteLength > limits.frameInBytesMax) events?.tooLarge()
+      if (bytes.byteLength > limits.frameInBytesMax) events?.tooLarge(bytes.byteLength)
       else events?.received(isBinary ? undefined : Buffer.from(bytes).toString('utf8'))
     },
     drain(ws) {

@@ -22,7 +22,7 @@ export interface Handshake {
 export interface WireEvents {
   /** Undefined for a binary frame. */
   received(text: string | undefined): void
-  tooLarge(): void
+  tooLarge(bytes: number): void
   /** Called when there may be room again. */
   drained(): void
   closed(): void

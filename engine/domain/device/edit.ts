@@ -53,6 +53,9 @@ function applyEdit<D extends DeviceRecord>(device: D, edit: DeviceEdit): D {
     group: edit.group === undefined ? base.group : (edit.group ?? undefined),
     tags: editedTags(edit.tags === undefined ? base.tags : (edit.tags ?? []), edit),
     metadata: editedMetadata(base.metadata, edit),
+    // Every other status has its reason from the move that led to it.
+    statusReason:
+      base.status === 'maintenance' ? (edit.statusReason ?? base.statusReason) : base.statusReason,
   }
 }
 
@@ -77,6 +80,7 @@ function isSameEdit(before: DeviceRecord, after: DeviceRecord): boolean {
     before.name === after.name &&
     before.description === after.description &&
     before.group === after.group &&
+    before.statusReason === after.statusReason &&
     before.heartbeatTimeoutSec === after.heartbeatTimeoutSec &&
     JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
     JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
