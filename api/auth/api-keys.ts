@@ -7,11 +7,10 @@ import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { Caller } from './caller.ts'
-import { newSecret, parseKey } from './key-secret.ts'
+import { newKeyId, newSecret, parseKey } from './key-secret.ts'
 
 export interface ApiKeys {
-  /** `wantedId`: the id that an earlier try of the same request had, if there was one. Its answer was lost, so nobody has
-   *  the secret, which is replaced unless the key is in use. */
+  /** `wantedId`: see `newKeyId`. */
   create(
     about: Pick<ApiKey, 'name' | 'role' | 'groups' | 'expiresAt'>,
     by: UserId,
@@ -54,19 +53,18 @@ export function createApiKeys({
       .finally(() => noting.delete(id))
   }
 
-  function isInUse(id: string): boolean {
-    const key = users.getKey(UserId(id))
-    if (key === undefined) return false
-    return key.lastUsedAt !== undefined || key.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
-  }
-
   return {
     async create(about, by, wantedId) {
-      const id = wantedId === undefined || isInUse(wantedId) ? ids.next(API_KEY_FORMAT.idPrefix) : wantedId
+      const id = newKeyId(wantedId, API_KEY_FORMAT, {
+        ids,
+        clock,
+        find: (known) => users.getKey(known),
+        isUsed: ({ lastUsedAt }) => lastUsedAt !== undefined,
+      })
       const { text, hash } = newSecret(API_KEY_FORMAT, id)
       const key: ApiKey = {
         ...about,
-        id: UserId(id),
+        id,
         secretHash: hash,
         createdAt: clock.now(),
         createdBy: by,

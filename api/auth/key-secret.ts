@@ -1,5 +1,9 @@
 // Secrets of keys, `<prefix>_<id>_<secret>`. A secret is shown once, and only its SHA-256 is stored.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { LIMITS } from '../../engine/limits.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import { type Millis, UserId } from '../../schemas/ids.ts'
+import type { Ids } from '../ids.ts'
 
 const SECRET_BYTES = 32
 
@@ -18,6 +22,26 @@ export interface NewSecret {
 export function newSecret({ prefix, idPrefix }: KeyFormat, id: string): NewSecret {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   return { text: `${prefix}${id.slice(idPrefix.length)}_${secret}`, hash: hashOf(secret) }
+}
+
+interface KnownKeys<Key> {
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly find: (id: UserId) => Key | undefined
+  readonly isUsed: (key: Key) => boolean
+}
+
+/** The id of a new key. `wantedId`: the id that an earlier try of the same request had, if there was one. Its answer was
+ *  lost, so nobody has the secret, which is replaced unless the key is in use or older than such a try can be. */
+export function newKeyId<Key extends { readonly createdAt: Millis }>(
+  wantedId: string | undefined,
+  { idPrefix }: KeyFormat,
+  { ids, clock, find, isUsed }: KnownKeys<Key>,
+): UserId {
+  const known = wantedId === undefined ? undefined : find(UserId(wantedId))
+  const isTaken =
+    known !== undefined && (isUsed(known) || known.createdAt + LIMITS.idempotencyKeyMs <= clock.now())
+  return UserId(wantedId === undefined || isTaken ? ids.next(idPrefix) : wantedId)
 }
 
 /** Reads the id in a key, and compares the secret in constant time. Undefined for text that is not such a key. */

@@ -5,11 +5,10 @@ import type { ProvisioningKey, Users } from '../../engine/ports/users.ts'
 import { UserId } from '../../schemas/ids.ts'
 import type { Ids } from '../ids.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { newSecret, parseKey } from './key-secret.ts'
+import { newKeyId, newSecret, parseKey } from './key-secret.ts'
 
 export interface ProvisioningKeys {
-  /** `wantedId`: the id that an earlier try of the same request had, if there was one. Its answer was lost, so nobody has
-   *  the secret, which is replaced unless the key is in use. */
+  /** `wantedId`: see `newKeyId`. */
   create(
     about: Pick<
       ProvisioningKey,
@@ -40,19 +39,18 @@ export function createProvisioningKeys({
     const key = presented && users.getProvisioningKey(UserId(presented.id))
     return key !== undefined && presented?.matches(key.secretHash) === true ? key : undefined
   }
-  function isInUse(id: string): boolean {
-    const key = users.getProvisioningKey(UserId(id))
-    if (key === undefined) return false
-    return key.taken > 0 || key.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
-  }
   return {
     async create(about, by, wantedId) {
-      const id =
-        wantedId === undefined || isInUse(wantedId) ? ids.next(PROVISIONING_KEY_FORMAT.idPrefix) : wantedId
+      const id = newKeyId(wantedId, PROVISIONING_KEY_FORMAT, {
+        ids,
+        clock,
+        find: (known) => users.getProvisioningKey(known),
+        isUsed: ({ taken }) => taken > 0,
+      })
       const { text, hash } = newSecret(PROVISIONING_KEY_FORMAT, id)
       const key: ProvisioningKey = {
         ...about,
-        id: UserId(id),
+        id,
         secretHash: hash,
         taken: 0,
         claims: [],
