@@ -6,6 +6,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { heldBack } from './testing/held-back.ts'
 import { placeDevices } from './testing/place-devices.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
@@ -247,19 +248,6 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     expect(await page.evaluate('document.documentElement.lang')).toBe('de')
   })
 })
-
-/** Keeps the requests to this address back until they are released. */
-async function heldBack(page: Page, address: string): Promise<{ readonly release: () => void }> {
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  await page.route(address, async (route) => {
-    await released
-    await route.continue()
-  })
-  return { release }
-}
 
 async function openViews(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Saved views' }).click()

@@ -7,6 +7,7 @@ import { updatingDevice } from '../blackbox/testing/updating-device.ts'
 import { barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { uploadFirmware } from './testing/upload-firmware.ts'
 import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
@@ -18,14 +19,7 @@ describe.skipIf(CHROMIUM === undefined)('firmware in the dashboard', () => {
 
   test('an uploaded image is shown with the checksum that the service computed', async () => {
     const { page } = await suite.open('/rollouts/firmware')
-    await page.getByLabel('File', { exact: true }).setInputFiles({
-      name: 'oven.bin',
-      mimeType: 'application/octet-stream',
-      buffer: Buffer.from('firmware'),
-    })
-    await page.getByLabel('Version', { exact: true }).fill('2.1.0')
-    await page.getByLabel('Device type').selectOption('mqtt_device')
-    await page.getByRole('button', { name: 'Upload' }).click()
+    await uploadFirmware(page)
     // The first digits of the SHA-256 of "firmware".
     await page.getByText('c3bf47ea1f4a').waitFor()
   })

@@ -1,9 +1,10 @@
 // What is typed into the forms of the dashboard, key by key.
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { heldBack } from './testing/held-back.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { uploadFirmware } from './testing/upload-firmware.ts'
 
 const suite = dashboardSuite()
 
@@ -95,14 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
           })
         : route.continue(),
     )
-    await page.getByLabel('File', { exact: true }).setInputFiles({
-      name: 'oven.bin',
-      mimeType: 'application/octet-stream',
-      buffer: Buffer.from('firmware'),
-    })
-    await page.getByLabel('Version', { exact: true }).fill('2.1.0')
-    await page.getByLabel('Device type').selectOption('mqtt_device')
-    await page.getByRole('button', { name: 'Upload' }).click()
+    await uploadFirmware(page)
     await page.getByText(/status 413/).waitFor()
     expect(await page.getByRole('button', { name: 'Upload' }).isEnabled()).toBe(true)
   })
@@ -165,16 +159,3 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await dialog.getByRole('button', { name: 'Change 1 device' }).waitFor()
   })
 })
-
-/** Keeps the requests to this address back until they are released. */
-async function heldBack(page: Page, address: string): Promise<{ readonly release: () => void }> {
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  await page.route(address, async (route) => {
-    await released
-    await route.continue()
-  })
-  return { release }
-}
