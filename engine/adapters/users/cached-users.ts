@@ -4,6 +4,7 @@
 //   its write is durable. If another process has overtaken a step, the step is repeated on the new state.
 import type { UserId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   AddUserResult,
@@ -33,7 +34,7 @@ export class CachedUsers implements Users {
   readonly #directory: Directory
   readonly #writeUsers: WriteUsers
   readonly #sync: ReplicaSync
-  #lastStep: Promise<unknown> = Promise.resolve()
+  readonly #steps = new SerialQueue()
 
   constructor(directory: Directory, write: WriteUsers, sync: ReplicaSync = SINGLE_PROCESS) {
     this.#directory = directory
@@ -291,15 +292,11 @@ export class CachedUsers implements Users {
   }
 
   #runExclusive<T>(step: () => Promise<T>): Promise<T> {
-    const run = async () => {
+    return this.#steps.run(async () => {
       // Otherwise a step that writes nothing would be decided on an outdated state.
       await this.#sync.catchUp()
       return await retryIfOvertaken(step)
-    }
-    // A failed step was reported to its caller and does not affect the next one.
-    const turn = this.#lastStep.then(run, run)
-    this.#lastStep = turn
-    return turn
+    })
   }
 
   async #write(changes: readonly UserChange[]): Promise<void> {

@@ -1,6 +1,7 @@
 // The last commands that a device received, and its answers. A command is on disk before it begins, so a command that
 // is delivered twice is carried out once, whatever happens in between.
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import { type DeviceStorage, readJson, writeJson } from './storage.ts'
 
 const NAME = 'commands.json'
@@ -23,7 +24,7 @@ export interface Answer {
 export class CommandMemory {
   readonly #storage: DeviceStorage
   readonly #answers: Map<string, Answer>
-  #writing: Promise<void> = Promise.resolve()
+  readonly #writes = new SerialQueue()
 
   private constructor(storage: DeviceStorage, answers: Map<string, Answer>) {
     this.#storage = storage
@@ -86,9 +87,7 @@ export class CommandMemory {
     this.#answers.set(requestId, answer)
     this.#makeRoom()
     // Writes run one after the other, and each has everything of the earlier ones. A failure is reported to its own caller only.
-    const written = this.#writing.then(() => this.#write())
-    this.#writing = written.catch(() => undefined)
-    return written
+    return this.#writes.run(() => this.#write())
   }
 
   /** A command that has not ended stays: delivered again, it would begin a second time. The service bounds their number. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { errorText } from '../../../schemas/error-text.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import { isTooSoon } from './commands.ts'
 import { DownloadError, download } from './download.ts'
 import { type FirmwareMessage, readFirmwareMessage } from './firmware-message.ts'
@@ -77,8 +78,8 @@ export class FirmwareUpdates {
   #isFromBefore: boolean
   #settling: Promise<void> | undefined
   #ownFolder: string | undefined
-  #writing: Promise<void> = Promise.resolve()
-  #taken: Promise<void> = Promise.resolve()
+  readonly #writes = new SerialQueue()
+  readonly #orders = new SerialQueue()
 
   private constructor(ports: FirmwarePorts, job: Job | undefined, lastSeq: number) {
     this.#ports = ports
@@ -131,9 +132,7 @@ export class FirmwareUpdates {
 
   /** Handles one message after the other. Rejects if a message has to be delivered again. */
   take(body: JsonObject): Promise<void> {
-    const taken = this.#taken.then(() => this.#take(body))
-    this.#taken = taken.catch(() => undefined)
-    return taken
+    return this.#orders.run(() => this.#take(body))
   }
 
   async #take(body: JsonObject): Promise<void> {
@@ -320,11 +319,9 @@ export class FirmwareUpdates {
     const last = bodyOf(message, fields)
     this.#job = { message: newest, phase, last }
     // One write after the other, so that an older state never replaces a newer one.
-    const written = this.#writing.then(() =>
+    await this.#writes.run(() =>
       writeJson(this.#ports.storage, NAME, { job: this.#job, lastSeq: this.#lastSeq }),
     )
-    this.#writing = written.catch(() => undefined)
-    await written
     this.#ports.report(last)
   }
 

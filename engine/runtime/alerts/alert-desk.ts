@@ -4,6 +4,7 @@ import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
 import { refused } from '../../../schemas/refusals.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import { isFleetCondition } from '../../domain/alert/fleet-scope.ts'
 import { leavesOf } from '../../domain/alert/leaves.ts'
 import {
@@ -22,7 +23,6 @@ import type { Clock } from '../../ports/clock.ts'
 import type { SavedDocument } from '../../ports/documents.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Claim, NO_SAVE, type Records } from '../../ports/store.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { type AlertBook, packDocument, RULES, SILENCES } from './alert-book.ts'
 
 export interface AlertDeskPorts {

@@ -2,6 +2,7 @@
 
 import { type ChannelId, Millis } from '../../../schemas/ids.ts'
 import { refused } from '../../../schemas/refusals.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import {
   type Channel,
   type ChannelHealth,
@@ -15,7 +16,6 @@ import type { Clock } from '../../ports/clock.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { HttpOut } from '../../ports/http-out.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
 export interface ChannelBookPorts {

@@ -8,6 +8,7 @@
 // - One thing at a time: a user's request and a round never decide at the same time.
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { type AlertAct, applyAct } from '../../domain/alert/acts.ts'
 import { isInGroups, matchesQuery, sortAlerts } from '../../domain/alert/alert-results.ts'
@@ -34,7 +35,6 @@ import { Fault } from '../../ports/fault.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Save, type Store } from '../../ports/store.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import type { AlertBook } from './alert-book.ts'
 import type { FailedDeployments } from './failed-deployments.ts'
 import {

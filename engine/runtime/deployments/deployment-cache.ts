@@ -2,6 +2,7 @@
 // must not wait for another node.
 
 import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { DeploymentStatus } from '../../../schemas/vocabulary.ts'
 import { type Deployment, isFinalStatus } from '../../domain/ota/deployment.ts'
 import { jobOf } from '../../domain/ota/firmware-jobs.ts'
@@ -14,7 +15,6 @@ import type { Feed, FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { retryUntilDone } from '../retry-until-done.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { DEPLOYMENTS, readDeployment, readDeployments } from './deployment-documents.ts'
 import { DeploymentEvents } from './deployment-events.ts'
 

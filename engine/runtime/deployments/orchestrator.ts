@@ -9,6 +9,7 @@
 
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { chunks } from '../../domain/chunks.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
@@ -28,7 +29,6 @@ import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
 import { ClockLeaps } from '../clock-leaps.ts'
 import { grouped } from '../grouped.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { abortEntry, rollbackEntries } from './deployment-audit.ts'
 import {
   deploymentDocument,

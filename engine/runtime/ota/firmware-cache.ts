@@ -1,10 +1,10 @@
 // The firmware records in the memory of every node, as the leader writes them.
 import { FirmwareId } from '../../../schemas/ids.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import type { Documents } from '../../ports/documents.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { retryUntilDone } from '../retry-until-done.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { FIRMWARE, readFirmware } from './firmware-documents.ts'
 
 interface FirmwareCachePorts {

@@ -5,6 +5,7 @@
 
 import type { FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { refused } from '../../../schemas/refusals.ts'
+import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import { editFirmware, withImage } from '../../domain/ota/firmware-moves.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -20,7 +21,6 @@ import type {
 } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
-import { SerialQueue } from '../serial-queue.ts'
 import { FIRMWARE, firmwareDocument, readFirmware } from './firmware-documents.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'

@@ -1,5 +1,7 @@
 // One tab after the other. Browsers have locks for that, but in secure contexts only; elsewhere the tabs draw for their turn over a
 // channel: the lowest number wins, and whoever has the turn says so to everyone who asks.
+import { SerialQueue } from '../../../../schemas/serial-queue.ts'
+
 const DRAW_MS = 100
 /** A tab may be closed in its turn: after this long the others draw again. */
 const TURN_MS = 5000
@@ -20,7 +22,7 @@ export function openChannel(name: string): BroadcastChannel | undefined {
 
 export class Turns {
   readonly #channel: BroadcastChannel
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #queue = new SerialQueue()
   #claim: number | undefined
   #isBeaten = false
   #isMine = false
@@ -33,7 +35,7 @@ export class Turns {
 
   /** Resolves with what `work` gives, which runs while no other tab has its turn. */
   run<Value>(work: () => Promise<Value>): Promise<Value> {
-    const turn = this.#last.then(async () => {
+    return this.#queue.run(async () => {
       while (!(await this.#draw())) await this.#freed()
       try {
         return await work()
@@ -42,8 +44,6 @@ export class Turns {
         this.#say({ kind: 'free' })
       }
     })
-    this.#last = turn.catch(() => undefined)
-    return turn
   }
 
   async #draw(): Promise<boolean> {
