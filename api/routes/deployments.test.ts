@@ -369,7 +369,8 @@ test('a key that was used days ago makes another deployment', async () => {
     const { token } = await tokens.issueAccess({ userId: user.id, at: clock.now() })
     return request(line, { token, body, headers: { 'idempotency-key': 'weekly' } })
   }
-  const body = { firmware_version: '2.0', target: { type: 'all' } }
+  // The device may run it by then.
+  const body = { firmware_version: '2.0', target: { type: 'all' }, force: true }
   const first = await create(`POST ${PATH}`, body)
   clock.at += 86_400_000 * 2
   const second = await create(`POST ${PATH}`, body)
