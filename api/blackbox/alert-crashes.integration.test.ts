@@ -76,7 +76,7 @@ test('alerts that wait for a slow receiver outlive a kill, each under one id', a
   sink.cut()
   const isTold = (id: string) =>
     sink.taken.some(({ alerts, status }) => status === 200 && alerts.includes(id))
-  await until('all are told of', () => alerts.every(isTold), 60_000)
+  await until('all are told of', () => alerts.every(isTold))
   for (const id of alerts) expect(sink.idsOf(id, 'alert.fired')).toHaveLength(1)
   expect(sink.taken.length - RULES).toBeLessThanOrEqual(UNDER_WAY_MAX)
 })
@@ -92,7 +92,7 @@ test('what waits to be tried again is tried after a kill, under its id', async (
   device.end(true)
   await killed()
   sink.answer = () => 200
-  await until('it is told', () => sink.taken.some(({ status }) => status === 200), 60_000)
+  await until('it is told', () => sink.taken.some(({ status }) => status === 200))
   expect(new Set(sink.taken.map(({ id }) => id)).size).toBe(1)
   const again = await connectDevice(service, 'later', token)
   await publish(again, 'later', { t: 1 })

@@ -46,7 +46,7 @@ async function tryOut(id: string, program: string, args: readonly string[]): Pro
     stream.on('data', (bytes: Buffer) => {
       output += bytes.toString()
     })
-  await until(`${id} to connect`, () => output.includes('connected'), 60_000)
+  await until(`${id} to connect`, () => output.includes('connected'))
   await until('its measurement', async () => {
     const { body } = await admin.get(`/telemetry/${id}`)
     return JSON.stringify(body).includes('21.5')
@@ -154,6 +154,6 @@ describe('lines for a shell and programs that register themselves', () => {
       heard += bytes.toString()
     })
     await admin.post('/commands/guide-shell', { command: 'dock', timeout_sec: 600 })
-    await until('the command', () => heard.includes('"command":"dock"'), 60_000)
+    await until('the command', () => heard.includes('"command":"dock"'))
   })
 })

@@ -19,8 +19,8 @@ beforeAll(async () => {
   shared = await harness.start({
     FLEET_CORS_ORIGINS: 'https://a.example',
     FLEET_WS_CONNECTIONS_MAX: '2',
-    FLEET_WS_PING_INTERVAL_SEC: '4',
-    FLEET_WS_PING_TIMEOUT_SEC: '4',
+    FLEET_WS_PING_INTERVAL_SEC: '5',
+    FLEET_WS_PING_TIMEOUT_SEC: '15',
   })
   admin = await shared.admin()
   watcher = await watch(shared, admin)

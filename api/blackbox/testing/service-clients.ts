@@ -81,7 +81,7 @@ export async function knock(
   })
   socket.on('data', (chunk: Buffer) => parser.parse(chunk))
   socket.write(bytes)
-  await until('an answer to CONNECT', () => connack !== undefined || socket.destroyed, 10_000)
+  await until('an answer to CONNECT', () => connack !== undefined || socket.destroyed)
   socket.destroy()
   if (connack === undefined) return { kind: 'cut' }
   return { kind: 'connack', code: (version === 5 ? connack.reasonCode : connack.returnCode) ?? -1 }
@@ -129,7 +129,7 @@ export async function watch({ wsUrl }: Pick<Service, 'wsUrl'>, rest: Rest): Prom
     socket,
     frames,
     send: (frame) => socket.send(JSON.stringify(frame)),
-    next: (what, fits) => until(what, () => frames.find(fits), 10_000),
+    next: (what, fits) => until(what, () => frames.find(fits)),
     async subscribe(id, channel, more = {}) {
       watcher.send({ type: 'subscribe', id, channel, ...more })
       await watcher.next(`subscription ${id}`, (frame) => frame.type === 'subscribed' && frame.id === id)

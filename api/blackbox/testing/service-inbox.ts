@@ -52,7 +52,7 @@ export async function listen(
     token,
     client,
     inbox,
-    next: (what, fits) => until(what, () => inbox.find(fits), 10_000),
+    next: (what, fits) => until(what, () => inbox.find(fits)),
     commands: () => inbox.filter(({ suffix }) => suffix === 'command').map(({ body }) => body),
     say,
     ack: (requestId, status, more = {}) => say('command/ack', { request_id: requestId, status, ...more }),
