@@ -4,6 +4,7 @@ import { until } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 /** A line has no place at which it may be broken. */
@@ -12,6 +13,13 @@ const LONG = 'x'.repeat(90)
 describe.skipIf(CHROMIUM === undefined)('names that are far too long', () => {
   beforeAll(async () => {
     await registerDevice(suite.admin, 'robot-1', { group: `eu/${LONG.slice(0, 40)}` })
+  })
+
+  test('a single device is told of in the singular', async () => {
+    const { page } = await suite.open('/devices')
+    await page.getByText('1 device', { exact: true }).waitFor()
+    await go(page, '/')
+    await page.getByText('1 device', { exact: true }).waitFor()
   })
 
   test('a long group leaves the counts of all groups in sight', async () => {
