@@ -154,6 +154,22 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(2)
   })
 
+  test('a command that is sent again to those that failed has its priority and its timeout', async () => {
+    const sent = await suite.admin.post('/commands/$broadcast', {
+      target: { type: 'devices', value: ['oven-1'] },
+      command: 'stop',
+      data: { hard: true },
+      priority: 'critical',
+      timeout_sec: 1,
+    })
+    const { page } = await suite.open(`/commands/broadcasts/${String(sent.body['broadcast_id'])}`)
+    await page.getByRole('button', { name: 'Send again to failed devices' }).click()
+    await page.getByText('Timeout and priority').click()
+    expect(await page.getByLabel('Priority').inputValue()).toBe('critical')
+    expect(await page.getByLabel('Timeout in seconds').inputValue()).toBe('1')
+    expect(await page.getByLabel('Parameters (JSON object)').inputValue()).toContain('"hard": true')
+  })
+
   test('dead letters of a reason are counted before they are discarded', async () => {
     const device = await connectDevice(suite.service, 'oven-1', token)
     await device.publishAsync('fleet/oven-1/status', '{"status":', { qos: 1 })
