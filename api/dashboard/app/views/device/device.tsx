@@ -15,6 +15,7 @@ import { navigate } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
+import { PageNotFound } from '../../parts/page-not-found.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
@@ -52,7 +53,7 @@ export default function Device({ params }: { readonly params: Params }) {
   const answer = useAnswer('getDevice', { device_id: deviceId })
   const live = useLiveDevice(deviceId)
   const device = newest(answer.data, live)
-  if (!isTab(tab)) return <Lost deviceId={deviceId} />
+  if (!isTab(tab)) return <PageNotFound />
   if (device === undefined && answer.error instanceof RefusalError && answer.error.status === 404)
     return <Lost deviceId={deviceId} />
   return device === undefined ? (
