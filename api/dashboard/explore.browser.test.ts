@@ -28,6 +28,17 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     })
   })
 
+  test('metrics are offered although the newest device has not reported anything yet', async () => {
+    await registerDevice(suite.admin, 'silent-1')
+    const { page } = await suite.open('/telemetry')
+    await page.getByRole('button', { name: 'heat', exact: true }).click()
+    await page.getByRole('application', { name: 'heat' }).waitFor()
+    await go(page, '/devices')
+    await page.getByRole('row', { name: /silent-1/ }).waitFor()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.locator('datalist option[value="heat"]').waitFor({ state: 'attached' })
+  })
+
   test('dragging over the chart zooms into the address', async () => {
     const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
     await page.getByRole('application', { name: 'heat' }).waitFor()

@@ -132,6 +132,9 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await expect.poll(() => new URL(page.url()).searchParams.get('follow')).toBe('1')
     await page.getByLabel('Filter devices').fill('heat:>200')
     await page.getByText('1 of 2 devices').waitFor()
+    // A term that is in the way is told beside one of a metric, too.
+    await page.getByLabel('Filter devices').fill('heat:>200 group:nowhere')
+    await page.getByRole('button', { name: '1 device matches without group:nowhere' }).waitFor()
     await page.getByLabel('Filter devices').fill('')
     // The filter's own button goes a moment after its text.
     await page.getByRole('button', { name: 'heat', exact: true }).click()

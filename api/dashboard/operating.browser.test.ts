@@ -154,6 +154,45 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(2)
   })
 
+  test('a command that is sent again to those that failed has its priority and its timeout', async () => {
+    const sent = await suite.admin.post('/commands/$broadcast', {
+      target: { type: 'devices', value: ['oven-1'] },
+      command: 'stop',
+      data: { hard: true },
+      priority: 'critical',
+      timeout_sec: 1,
+    })
+    const { page } = await suite.open(`/commands/broadcasts/${String(sent.body['broadcast_id'])}`)
+    await page.getByRole('button', { name: 'Send again to failed devices' }).click()
+    await page.getByText('Timeout and priority').click()
+    expect(await page.getByLabel('Priority').inputValue()).toBe('critical')
+    expect(await page.getByLabel('Timeout in seconds').inputValue()).toBe('1')
+    expect(await page.getByLabel('Parameters (JSON object)').inputValue()).toContain('"hard": true')
+  })
+
+  test('maintenance that is ended in the preview of a device comes back with its reason, and needs a device that was heard', async () => {
+    const device = await connectDevice(suite.service, 'oven-1', token)
+    const toMaintenance = { status: 'maintenance', status_reason: 'new wheels' }
+    await suite.admin.call('PATCH', '/devices/oven-1', toMaintenance)
+    const { page } = await suite.open('/devices?peek=oven-1')
+    const preview = page.locator('.peek')
+    await preview.getByText('new wheels').waitFor()
+    await preview.getByRole('button', { name: 'End maintenance' }).click()
+    await page.getByText('Maintenance ended.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect
+      .poll(async () => (await suite.admin.get('/devices/oven-1')).body)
+      .toMatchObject(toMaintenance)
+    await suite.admin.call('PATCH', '/devices/oven-1', { status: 'online' })
+    await device.endAsync()
+
+    await registerDevice(suite.admin, 'silent-1')
+    await go(page, '/devices?peek=silent-1')
+    const start = preview.getByRole('button', { name: 'Start maintenance' })
+    await expect.poll(() => start.getAttribute('aria-disabled')).toBe('true')
+    await suite.admin.call('DELETE', '/devices/silent-1')
+  })
+
   test('dead letters of a reason are counted before they are discarded', async () => {
     const device = await connectDevice(suite.service, 'oven-1', token)
     await device.publishAsync('fleet/oven-1/status', '{"status":', { qos: 1 })

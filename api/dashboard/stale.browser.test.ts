@@ -33,6 +33,14 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     expect(await page.getByRole('button', { name: 'Preview' }).count()).toBe(0)
   })
 
+  test('an address of a device or of the system at which there is no page says so', async () => {
+    const { page } = await suite.open('/devices/oven-1/nowhere')
+    await page.getByText('There is no page at /devices/oven-1/nowhere.').waitFor()
+    await go(page, '/system/nowhere')
+    await page.getByText('There is no page at /system/nowhere.').waitFor()
+    expect(await page.title()).toBe('Page not found · Fleet')
+  })
+
   test('what was looked at is not sent to others whom the address names since', async () => {
     const { page } = await suite.open('/commands/new?target=devices&which=oven-1&command=stop')
     await page.getByRole('button', { name: 'Preview recipients of stop' }).click()

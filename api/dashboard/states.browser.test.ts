@@ -50,6 +50,17 @@ describe.skipIf(CHROMIUM === undefined)('the states of every view', () => {
       await page.getByRole('heading', { level: 1, name: 'robot-1' }).waitFor()
     })
 
+    test('what to do about a refusal is said once', async () => {
+      const { page } = await suite.open('/login', { login: undefined, expected: [/401/] })
+      await page.getByLabel('E-mail').fill('nobody@example.com')
+      await page.getByLabel('Password').fill('a wrong password')
+      const advice = page.waitForResponse('**/problems/invalid-credentials')
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await (await advice).finished()
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+      expect(await page.getByText(/^Check the e-mail address and the password/).count()).toBe(1)
+    })
+
     test('a view that needs more than the role at the page has no barriers', SLOW, async () => {
       const account = { email: 'vera@example.com', password: 'a horse of course' }
       await suite.admin.post('/auth/register', { ...account, name: 'Vera', role: 'viewer' })

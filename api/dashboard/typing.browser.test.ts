@@ -7,6 +7,17 @@ import { dashboardSuite } from './testing/suite.ts'
 import { uploadFirmware } from './testing/upload-firmware.ts'
 
 const suite = dashboardSuite()
+const typeWith = (name: string, commands: readonly object[]) => ({
+  ...{ name, display_name: name, icon: null, built_in: false, heartbeat_timeout_sec: null },
+  ...{ telemetry: [], status_fields: [], commands },
+})
+const DEGREES = { name: 'degrees', type: 'integer', required: true }
+const TYPES = {
+  data: [
+    typeWith('kettle', [{ name: 'brew', description: null, parameters: null }]),
+    typeWith('oven', [{ name: 'heat', description: null, parameters: [DEGREES] }]),
+  ],
+}
 
 describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
   test('numbers of a rule may have zeros after the point, and a sign', async () => {
@@ -137,6 +148,22 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await page.getByRole('heading', { level: 1, name: 'drive' }).waitFor()
     const { body } = await suite.admin.get('/commands/cart-1')
     expect((body['data'] as readonly object[])[0]).toMatchObject({ data: { speed: 0.5 } })
+  })
+
+  test('the form of a broadcast to a type has the commands of the type that is typed', async () => {
+    const { page } = await suite.open('/commands/new?target=type&command=brew', {
+      before: (context) => context.route('**/api/v1/device-types', (route) => route.fulfill({ json: TYPES })),
+    })
+    const command = page.getByLabel('Command', { exact: true })
+    const look = page.getByRole('button', { name: /^Preview recipients/ })
+    await page.getByLabel('Which').fill('kettle')
+    await expect.poll(() => command.inputValue()).toBe('brew')
+    await page.getByLabel('Which').fill('oven')
+    await expect.poll(() => command.inputValue()).toBe('heat')
+    expect(await look.textContent()).toBe('Preview recipients of heat')
+    await look.click()
+    await page.getByText('This field is required.').waitFor()
+    await page.getByLabel('degrees (required)').fill('200')
   })
 
   test('a change of devices that is edited while it is looked at is looked at again', async () => {

@@ -38,7 +38,9 @@ export function matchingRows(query: Query, context: FilterContext): Uint32Array 
 
 function asksForRetired({ name, isNegated, values }: Term): boolean {
   if (isNegated || values.length === 0) return false
-  return name === 'id' || (name === 'status' && values.includes('decommissioned'))
+  return (
+    name === 'id' || (name === 'status' && values.some((value) => value.toLowerCase() === 'decommissioned'))
+  )
 }
 
 /** Undefined for a term that is still being typed. */

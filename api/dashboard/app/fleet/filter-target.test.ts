@@ -26,3 +26,10 @@ test('an id aims at no device that only begins like it, or is named like it', ()
 test('a fleet that is larger than the index is judged by the service', () => {
   expect(filterTarget('pump', { ...FLEET, isWhole: false })).toEqual({ type: 'query', value: { q: 'pump' } })
 })
+
+test('a type in another letter case aims at the devices of the list, because the service takes it as it is written', () => {
+  const devices = columns.ids.filter((_, row) => columns.isAlive[row] === 1)
+  const type = columns.types.at(columns.type[0] ?? 0)
+  expect(filterTarget(`type:${type.toUpperCase()}`, FLEET)).toEqual({ type: 'devices', value: devices })
+  expect(filterTarget(`type:${type}`, FLEET)).toEqual({ type: 'query', value: { type } })
+})

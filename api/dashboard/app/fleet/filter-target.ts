@@ -16,8 +16,10 @@ export interface FilteredFleet extends Pick<FilterContext, 'columns' | 'nowMs'> 
 export function filterTarget(filterText: string, { isWhole, ...context }: FilteredFleet): FilterTarget {
   const query = parseQuery(filterText)
   const { filter, unknown } = toServerQuery(query)
-  // The service looks for words at the beginning of ids and names, and the list anywhere.
-  const isAlike = filter.firmware_version === undefined && filter.q === undefined
+  // The service looks for words at the beginning of ids and names, and the list anywhere. To the list the letter case of a type
+  // is nothing.
+  const isTypeAlike = filter.type === undefined || context.columns.types.words.includes(filter.type)
+  const isAlike = filter.firmware_version === undefined && filter.q === undefined && isTypeAlike
   if (query.length > 0 && unknown.length === 0 && (isAlike || !isWhole))
     return { type: 'query', value: filter }
   const rows = query.length === 0 ? [] : [...matchingRows(query, context)]

@@ -66,6 +66,10 @@ describe('filters', () => {
     expect(ids('id:old')).toEqual(['old-1'])
   })
 
+  test('the status of decommissioned devices may be written in any letter case', () => {
+    expect(ids('status:Decommissioned')).toEqual(['old-1'])
+  })
+
   test('ages count from now, and what never happened is older than any', () => {
     expect(ids('seen:>59m status:error')).toEqual(['pump-1'])
     expect(ids('seen:<61m')).toEqual(['pump-1'])

@@ -34,8 +34,6 @@ export interface FilterFieldProps {
   readonly text: string
   readonly onText: (text: string) => void
   readonly metrics?: readonly string[]
-  /** How many devices would fit without each term, once none fits. */
-  readonly withoutEach?: readonly number[] | undefined
 }
 
 export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {

@@ -12,8 +12,8 @@ const t = words({
   away: ['not connected', 'nicht verbunden'],
   silent: ['no news for {time}', 'seit {time} nichts Neues'],
   dropped: [
-    '{n} values were skipped while this tab was hidden or too slow',
-    '{n} Werte wurden ausgelassen, während dieser Tab verdeckt oder zu langsam war',
+    '{n} value was skipped while this tab was hidden or too slow | {n} values were skipped while this tab was hidden or too slow',
+    '{n} Wert wurde ausgelassen, während dieser Tab verdeckt oder zu langsam war | {n} Werte wurden ausgelassen, während dieser Tab verdeckt oder zu langsam war',
   ],
   since: ['Not connected since {time}', 'Nicht verbunden seit {time}'],
   again: [', trying again in {seconds} s', ', neuer Versuch in {seconds} s'],

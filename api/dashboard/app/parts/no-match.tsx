@@ -2,6 +2,7 @@
 import { formatQuery, formatTerm, type Query } from '../address/filter.ts'
 import { withoutTerm } from '../address/filter-edit.ts'
 import { matchesWithout } from '../fleet/facets.ts'
+import type { MetricColumns } from '../fleet/filter-rows.ts'
 import { columns } from '../live/fleet-index.ts'
 import { now } from '../words/time.ts'
 import { words } from '../words/words.ts'
@@ -11,18 +12,26 @@ import { plainText } from './plain-text.ts'
 
 const t = words({
   none: ['No devices match the filter', 'Kein Gerät passt zum Filter'],
-  without: ['{n} devices match without {term}', '{n} passen ohne {term}'],
-  retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],
+  without: [
+    '{n} device matches without {term} | {n} devices match without {term}',
+    '{n} passt ohne {term} | {n} passen ohne {term}',
+  ],
+  retired: [
+    'The only device is decommissioned | All {n} devices are decommissioned',
+    'Das einzige Gerät ist ausgemustert | Alle {n} Geräte sind ausgemustert',
+  ],
   show: ['Show them', 'Zeigen'],
 })
 
 export interface NoMatchProps {
   readonly query: Query
   readonly onText: (text: string) => void
+  /** What terms of metrics are judged by. */
+  readonly metrics?: MetricColumns
 }
 
-export function NoMatch({ query, onText }: NoMatchProps) {
-  const counts = matchesWithout(query, { columns, nowMs: now.peek() })
+export function NoMatch({ query, onText, metrics = {} }: NoMatchProps) {
+  const counts = matchesWithout(query, { columns, nowMs: now.peek(), metrics })
   const best = counts.indexOf(Math.max(...counts))
   const term = query[best]
   const isAllRetired = query.length === 0

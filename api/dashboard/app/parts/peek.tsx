@@ -2,9 +2,7 @@
 
 import { pathOf } from '../address/routes.ts'
 import { may } from '../data/access.ts'
-import { refreshAnswers, useAnswer } from '../data/answers.ts'
-import { fleet } from '../data/client.ts'
-import { useWrite } from '../data/writes.ts'
+import { useAnswer } from '../data/answers.ts'
 import { columns, fleetVersion } from '../live/fleet-index.ts'
 import { words } from '../words/words.ts'
 import { Age } from './age.tsx'
@@ -14,6 +12,7 @@ import { connectionReason } from './connection-text.ts'
 import { entryText } from './entry-text.ts'
 import { Facts } from './facts.tsx'
 import { flatValues, shownValue } from './flat-values.ts'
+import { MaintenanceButton, useMaintenance } from './maintenance.tsx'
 import { plainText } from './plain-text.ts'
 import { ProblemCard } from './problem-card.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -68,8 +67,11 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
             {t('sendCommand')}
           </a>
         )}
-        {may('editDevice') && (
-          <Maintenance id={id} isOn={row !== undefined && columns.statusAt(row) === 'maintenance'} />
+        {may('editDevice') && device.data !== undefined && (
+          <PreviewedMaintenance
+            // The list knows of a change sooner.
+            device={row === undefined ? device.data : { ...device.data, status: columns.statusAt(row) }}
+          />
         )}
       </div>
       <AnswerArea answer={device}>
@@ -154,17 +156,12 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
   )
 }
 
-function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean }) {
-  const write = useWrite(async () => {
-    await fleet.editDevice({ device_id: id, body: { status: isOn ? 'online' : 'maintenance' } })
-    refreshAnswers('getDevice', 'listDeviceEvents')
-  })
+function PreviewedMaintenance({ device }: { readonly device: Parameters<typeof useMaintenance>[0] }) {
+  const maintenance = useMaintenance(device)
   return (
     <>
-      <Button icon="wrench" write={write} onClick={() => void write.run()}>
-        {isOn ? t('endMaintenance') : t('startMaintenance')}
-      </Button>
-      <ProblemCard error={write.error.value} />
+      <MaintenanceButton of={maintenance} />
+      <ProblemCard error={maintenance.error} />
     </>
   )
 }

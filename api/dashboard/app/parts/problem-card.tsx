@@ -73,11 +73,11 @@ export function ProblemCard({ error, onRetry, isQuiet = false }: ProblemCardProp
 const OWN = '/problems/'
 
 /** What the service says in general to do about such a problem. It never changes, so it is asked for once. */
-function Advice({ of: { type } }: { readonly of: Problem }) {
+function Advice({ of: { type, detail } }: { readonly of: Problem }) {
   const code = type.startsWith(OWN) ? type.slice(OWN.length) : ''
   const { data } = useAnswer('getProblem', { code }, { isWanted: code !== '', isFixed: true })
-  // Names in the advice are in backticks.
-  return data === undefined ? null : (
+  // Some problems have nothing to say but their advice. Names in the advice are in backticks.
+  return data === undefined || data.advice === detail ? null : (
     <p class="muted" lang="en">
       {data.advice.replaceAll('`', '')}
     </p>

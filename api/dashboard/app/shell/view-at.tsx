@@ -4,18 +4,9 @@ import { useEffect, useErrorBoundary } from 'preact/hooks'
 import type { Params, RouteName } from '../address/routes.ts'
 import { address, place } from '../navigation/navigation.ts'
 import { Skeleton } from '../parts/answer-area.tsx'
-import { Empty } from '../parts/empty.tsx'
 import { later } from '../parts/later.tsx'
-import { Page } from '../parts/page.tsx'
-import { plainText } from '../parts/plain-text.ts'
+import { PageNotFound } from '../parts/page-not-found.tsx'
 import { ProblemCard } from '../parts/problem-card.tsx'
-import { words } from '../words/words.ts'
-
-const t = words({
-  lost: ['Page not found', 'An dieser Adresse ist nichts'],
-  nothingAt: ['There is no page at {path}.', 'Unter {path} gibt es keine Seite.'],
-  back: ['Go to the overview', 'Zur Übersicht'],
-})
 
 type View = ComponentType<{ readonly params: Params }>
 
@@ -60,20 +51,10 @@ export function ViewAt() {
   useEffect(() => {
     if (broken !== undefined) mend()
   }, [address.value.path])
-  if (at === undefined || View === undefined) return <Lost />
+  if (at === undefined || View === undefined) return <PageNotFound />
   if (broken !== undefined) return <ProblemCard error={broken} onRetry={mend} />
   const { tab: _, ...named } = at.params
   const route = at.route === 'deviceTab' ? 'device' : at.route
   // Another device, rule or alert is another page: nothing of the one before may stay, least of all what was written there.
   return <View key={[route, ...Object.values(named)].join(' ')} params={at.params} />
-}
-
-function Lost() {
-  return (
-    <Page title={t('lost')}>
-      <Empty title={t('nothingAt', { path: plainText(location.pathname) })}>
-        <a href="/">{t('back')}</a>
-      </Empty>
-    </Page>
-  )
 }

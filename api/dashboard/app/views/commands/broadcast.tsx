@@ -15,6 +15,7 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
+import { addressOfSent } from '../../parts/command-address.ts'
 import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
@@ -40,8 +41,8 @@ const t = words({
   skipped: ['Skipped', 'Ausgelassen'],
   cancel: ['Cancel open commands', 'Offene abbrechen'],
   cancelText: [
-    '{n} commands are not finished. A device may still carry out those that it has received.',
-    '{n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
+    '{n} command is not finished. If the device has received it, it may still carry it out. | {n} commands are not finished. A device may still carry out those that it has received.',
+    '{n} Befehl ist nicht fertig. Hat das Gerät ihn schon angenommen, kann es ihn noch ausführen. | {n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
   ],
   again: ['Send again to failed devices', 'An die fehlgeschlagenen erneut'],
   first: [
@@ -74,9 +75,8 @@ export default function Broadcast({ params }: { readonly params: Params }) {
     })
     const ids = rows.map(({ device_id }) => device_id).join(',')
     if (rows.length < undone) toast({ text: t('first', { n: rows.length, all: undone }) })
-    const parameters = Object.keys(data?.data ?? {}).length === 0 ? undefined : JSON.stringify(data?.data)
-    const query = { target: 'devices', which: ids, command: data?.command, data: parameters }
-    navigate(pathOf('compose', {}, query))
+    const sent = data === undefined ? {} : addressOfSent(data)
+    navigate(pathOf('compose', {}, { target: 'devices', which: ids, ...sent }))
   })
   return (
     <Page

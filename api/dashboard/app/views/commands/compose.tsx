@@ -83,8 +83,10 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const [isConfirming, setConfirming] = useState(false)
   // Another draft is another request; the same one sent again is the same.
   const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])
-  const commands =
-    types.find(({ name }) => name === (target === 'type' && which !== '' ? which : type))?.commands ?? null
+  const meant = target === 'type' && which !== '' ? which : type
+  const commands = types.find(({ name }) => name === meant)?.commands ?? null
+  const initial = draftInAddress()
+  const isKnown = commands === null || commands.some(({ name }) => name === initial?.command)
   /** `count` is that of the changes when the draft was written. */
   const lookAt = async (draft: CommandDraft, count: number, before?: TargetPreview) => {
     const body = bodyOf(draft)
@@ -141,9 +143,10 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
         <section class="card">
           <h2>{t('what')}</h2>
           <CommandForm
-            key={type}
+            // Another type has other commands: one that it does not know is not kept.
+            key={commands === null ? '' : meant}
             commands={commands}
-            initial={draftInAddress() ?? {}}
+            initial={isKnown ? (initial ?? {}) : {}}
             action={(command) => (command === '' ? t('lookAny') : t('look', { command }))}
             onSend={(draft) => void look.run(draft)}
             onChange={again}

@@ -87,6 +87,9 @@ export const t = words({
   wrong: ['Rows with errors', 'Zeilen mit Fehlern'],
   row: ['Row', 'Zeile'],
   error: ['Error', 'Fehler'],
-  more: ['{n} more rows have errors.', '{n} weitere Zeilen haben Fehler.'],
+  more: [
+    '{n} more row has errors. | {n} more rows have errors.',
+    '{n} weitere Zeile hat Fehler. | {n} weitere Zeilen haben Fehler.',
+  ],
   list: ['Show the devices', 'Geräte zeigen'],
 })

@@ -14,14 +14,16 @@ import { neighbourOf } from '../../navigation/device-list.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { useMaintenance } from '../../parts/maintenance.tsx'
 import { Page } from '../../parts/page.tsx'
+import { PageNotFound } from '../../parts/page-not-found.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { words } from '../../words/words.ts'
 import './device.css'
-import { DeviceActions, useMaintenance } from './device-actions.tsx'
+import { DeviceActions } from './device-actions.tsx'
 import { DeviceFacts } from './device-facts.tsx'
 import { DEVICE_TABS } from './device-tabs.tsx'
 import { isTab, TABS, type TabName } from './tabs.ts'
@@ -52,7 +54,7 @@ export default function Device({ params }: { readonly params: Params }) {
   const answer = useAnswer('getDevice', { device_id: deviceId })
   const live = useLiveDevice(deviceId)
   const device = newest(answer.data, live)
-  if (!isTab(tab)) return <Lost deviceId={deviceId} />
+  if (!isTab(tab)) return <PageNotFound />
   if (device === undefined && answer.error instanceof RefusalError && answer.error.status === 404)
     return <Lost deviceId={deviceId} />
   return device === undefined ? (
@@ -82,7 +84,9 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
     ...(may('sendCommand')
       ? [{ keys: 'c', label: t('sendCommand'), run: () => navigate(to('commands')) }]
       : []),
-    ...(maintenance.run === undefined ? [] : [{ keys: 'm', label: t('maintain'), run: maintenance.run }]),
+    ...(maintenance.disabledBecause !== undefined
+      ? []
+      : [{ keys: 'm', label: t('maintain'), run: maintenance.run }]),
   ])
   const tabs = TABS.filter((name) => name !== 'commands' || may('sendCommand'))
   return (

@@ -3,7 +3,7 @@ import { words } from '../../words/words.ts'
 export const t = words({
   title: ['Devices', 'Geräte'],
   grid: ['Devices that match the filter', 'Geräte, die zum Filter passen'],
-  all: ['{n} devices', '{n} Geräte'],
+  all: ['{n} device | {n} devices', '{n} Gerät | {n} Geräte'],
   some: ['{n} of {total} devices', '{n} von {total} Geräten'],
   connect: ['Connect a device', 'Gerät verbinden'],
   resort: ['Re-sort · {n} moved', 'Neu ordnen · {n} verschoben'],

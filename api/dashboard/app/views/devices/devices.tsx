@@ -213,7 +213,7 @@ function List() {
         {loaded.error !== undefined && <ProblemCard error={loaded.error} onRetry={loaded.reload} />}
         {selected.value.size > 0 && <SelectionBar selected={selected} rows={rows} onAll={selectAll} />}
         {rows.length === 0 ? (
-          <NoMatch query={query} onText={setText} />
+          <NoMatch query={query} onText={setText} metrics={loaded.columns} />
         ) : view === 'map' ? (
           <FleetMap
             rows={rows}
@@ -261,7 +261,7 @@ function List() {
       {isChoosing.value && (
         <ColumnDialog
           chosen={chosen}
-          sample={columns.ids[rows[0] ?? -1]}
+          sample={columns.ids[rows.find(wasHeard) ?? -1]}
           pinned={pinnedValue.value}
           onPinned={pin}
           onChosen={choose}
@@ -273,6 +273,9 @@ function List() {
     </div>
   )
 }
+
+/** A device that was never heard has no metrics to offer. */
+const wasHeard = (row: number) => (columns.seen[row] ?? 0) > 0
 
 /** Chosen columns are the address, and the usual ones from now on. */
 function choose(choices: readonly ColumnChoice[]): void {

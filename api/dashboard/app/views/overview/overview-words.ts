@@ -1,7 +1,7 @@
 import { words } from '../../words/words.ts'
 
 export const t = words({
-  devices: ['{n} devices', '{n} Geräte'],
+  devices: ['{n} device | {n} devices', '{n} Gerät | {n} Geräte'],
   counts: ['Devices by status', 'Geräte nach Status'],
   moved: ['{n} in 15 min', '{n} in 15 min'],
   rate: ['messages/s', 'Nachrichten/s'],

@@ -15,8 +15,14 @@ const t = words({
   unmet: ['not met', 'nicht erfüllt'],
   open: ['checked at the end of the stage', 'wird am Ende der Stufe beurteilt'],
   success_percent: ['at least {n} % succeeded', 'mindestens {n} % erfolgreich sind'],
-  max_offline: ['at most {n} of its devices are offline', 'höchstens {n} ihrer Geräte offline sind'],
-  in_error: ['at most {n} of its devices are in error', 'höchstens {n} ihrer Geräte im Fehler sind'],
+  max_offline: [
+    'at most {n} of its devices is offline | at most {n} of its devices are offline',
+    'höchstens {n} ihrer Geräte offline ist | höchstens {n} ihrer Geräte offline sind',
+  ],
+  in_error: [
+    'at most {n} of its devices is in error | at most {n} of its devices are in error',
+    'höchstens {n} ihrer Geräte im Fehler ist | höchstens {n} ihrer Geräte im Fehler sind',
+  ],
   critical: ['no critical alert fired', 'kein kritischer Alarm ausgelöst hat'],
   warning: ['no alert of warning or worse fired', 'kein Alarm ab Warnung ausgelöst hat'],
   metric: ['{agg} of {metric} is {op} {value}', '{agg} von {metric} {op} {value} ist'],

@@ -45,8 +45,8 @@ const t = words({
   approve: ['Approve the next stage', 'Nächste Stufe freigeben'],
   cancel: ['Cancel the rollout', 'Rollout abbrechen'],
   cancelText: [
-    'No new updates start. Devices that are installing finish; {n} waiting ones are cancelled.',
-    'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
+    'No new updates start. Devices that are installing finish; {n} waiting one is cancelled. | No new updates start. Devices that are installing finish; {n} waiting ones are cancelled.',
+    'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartendes wird abgebrochen. | Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
   ],
   summary: ['Summary', 'Überblick'],
   target: ['Devices', 'Geräte'],

@@ -12,8 +12,8 @@ export const t = words({
   groupHint: ['A path such as eu/site-3. Empty: no group.', 'Ein Pfad wie eu/site-3. Leer: keine Gruppe.'],
   look: ['Preview changes', 'Wirkung ansehen'],
   will: ['{changed} of {total} devices will be changed', '{changed} von {total} Geräten werden geändert'],
-  same: ['{n} already match', '{n} sind schon so'],
-  skipped: ['{n} are skipped', '{n} werden übersprungen'],
+  same: ['{n} already matches | {n} already match', '{n} ist schon so | {n} sind schon so'],
+  skipped: ['{n} is skipped | {n} are skipped', '{n} wird übersprungen | {n} werden übersprungen'],
   byStatus: ['By status', 'Nach Status'],
   change: ['Change {n} device | Change {n} devices', '{n} Gerät ändern | {n} Geräte ändern'],
   changed: [
@@ -23,7 +23,10 @@ export const t = words({
   undone: ['Change undone.', 'Die Änderung wurde zurückgenommen.'],
   notUndone: ['Could not undo: {reason}', 'Sie ließ sich nicht zurücknehmen: {reason}'],
   failures: ['Not changed', 'Nicht geändert'],
-  retry: ['Try the {n} failed ones again', 'Die {n} fehlgeschlagenen noch einmal versuchen'],
+  retry: [
+    'Try the failed one again | Try the {n} failed ones again',
+    'Das fehlgeschlagene noch einmal versuchen | Die {n} fehlgeschlagenen noch einmal versuchen',
+  ],
   admin: ['Needs the role admin.', 'Braucht die Rolle Admin.'],
   operator: ['Needs the role operator.', 'Braucht die Rolle Operator.'],
   boundOrFilter: [

@@ -21,7 +21,10 @@ const t = words({
   insert: ['Insert, p99', 'Einfügen, p99'],
   sockets: ['Open sockets', 'Offene Sockets'],
   held: ['{size} waiting', '{size} warten'],
-  dropped: ['{n} events dropped', '{n} Ereignisse ausgelassen'],
+  dropped: [
+    '{n} event dropped | {n} events dropped',
+    '{n} Ereignis ausgelassen | {n} Ereignisse ausgelassen',
+  ],
   of: ['of {size}', 'von {size}'],
   nodes: ['Nodes', 'Knoten'],
   node: ['Node', 'Knoten'],

@@ -12,7 +12,7 @@ const t = words({
     'Durch Kommas getrennt; leer ist die ganze Flotte.',
   ],
   pick: ['Pick from the fleet', 'Aus der Flotte wählen'],
-  one: ['{path}, {n} devices', '{path}, {n} Geräte'],
+  one: ['{path}, {n} device | {path}, {n} devices', '{path}, {n} Gerät | {path}, {n} Geräte'],
   more: ['First {n} of {total}; type the others.', 'Die ersten {n} von {total}; schreiben Sie die anderen.'],
 })
 

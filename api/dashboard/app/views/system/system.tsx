@@ -2,8 +2,8 @@
 import type { ComponentType } from 'preact'
 import type { Params } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
-import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
+import { PageNotFound } from '../../parts/page-not-found.tsx'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { words } from '../../words/words.ts'
 import { ApiKeys } from './api-keys.tsx'
@@ -16,9 +16,7 @@ import { Repair } from './repair.tsx'
 import { isSection, type SystemSection, SystemSections, sectionName, sectionNeeds } from './sections.tsx'
 import { Users } from './users.tsx'
 
-const t = words({
-  unknown: ['Page not found', 'Diese Seite des Systems gibt es nicht'],
-})
+const t = words({})
 
 const PAGES: Readonly<Record<SystemSection, ComponentType>> = {
   health: Health,
@@ -33,12 +31,7 @@ const PAGES: Readonly<Record<SystemSection, ComponentType>> = {
 
 export default function System({ params }: { readonly params: Params }) {
   const tab = params['tab'] ?? 'health'
-  if (!isSection(tab))
-    return (
-      <Page title={t('system')}>
-        <Empty title={t('unknown')} />
-      </Page>
-    )
+  if (!isSection(tab)) return <PageNotFound />
   const Section = PAGES[tab]
   const needed = sectionNeeds(tab)
   return (

@@ -1,6 +1,7 @@
 // Metrics of many devices side by side. Everything that is chosen is in the address.
 
 import { useMemo, useState } from 'preact/hooks'
+import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { splitList } from '../../address/split-list.ts'
@@ -163,11 +164,21 @@ export default function Explore() {
   )
 }
 
+/** A device that was never heard has no metrics to offer. */
+const HEARD = DEVICE_STATUSES.filter((status) => status !== 'provisioning' && status !== 'decommissioned')
+
 /** Names to offer: the metrics of the first device that is meant. */
 function useKnownMetrics(deviceId: string | undefined, group: string) {
   const first = useAnswer(
     'listDevices',
-    { query: { per_page: 1, sort: 'updated_at:DESC', ...(group === '' ? {} : { group }) } },
+    {
+      query: {
+        per_page: 1,
+        sort: 'updated_at:DESC',
+        status: [HEARD.join(',')],
+        ...(group === '' ? {} : { group }),
+      },
+    },
     { isWanted: deviceId === undefined },
   )
   const id = deviceId ?? first.data?.data[0]?.device_id

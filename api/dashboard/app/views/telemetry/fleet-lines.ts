@@ -8,7 +8,7 @@ import { LIMITS } from '../../limits.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  whole: ['{group}, {n} devices', '{group}, {n} Geräte'],
+  whole: ['{group}, {n} device | {group}, {n} devices', '{group}, {n} Gerät | {group}, {n} Geräte'],
   before: ['{name}, before', '{name}, davor'],
 })
 

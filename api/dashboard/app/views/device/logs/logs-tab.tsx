@@ -44,8 +44,8 @@ const t = words({
   how: ['A line is a message on its topic:', 'Eine Zeile ist eine Nachricht auf seinem Topic:'],
   match: ['No lines match.', 'Keine Zeile passt.'],
   forgotten: [
-    '{n} older lines were dropped to keep the newest {max}.',
-    '{n} ältere Zeilen wurden fallen gelassen, um die neuesten {max} zu behalten.',
+    '{n} older line was dropped to keep the newest {max}. | {n} older lines were dropped to keep the newest {max}.',
+    '{n} ältere Zeile wurde fallen gelassen, um die neuesten {max} zu behalten. | {n} ältere Zeilen wurden fallen gelassen, um die neuesten {max} zu behalten.',
   ],
   drawn: [
     'Showing the newest {max} of {n} lines. Filter by level or text to see others.',
