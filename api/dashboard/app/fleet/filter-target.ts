@@ -16,8 +16,8 @@ export interface FilteredFleet extends Pick<FilterContext, 'columns' | 'nowMs'> 
 export function filterTarget(filterText: string, { isWhole, ...context }: FilteredFleet): FilterTarget {
   const query = parseQuery(filterText)
   const { filter, unknown } = toServerQuery(query)
-  // The service looks for words at the beginning of ids and names, and the list anywhere. To the list the letter case of a type
-  // is nothing.
+  // The service looks for words at the beginning of ids and names, and the list anywhere. The list ignores the letter case of a type,
+  // the service does not.
   const isTypeAlike = filter.type === undefined || context.columns.types.words.includes(filter.type)
   const isAlike = filter.firmware_version === undefined && filter.q === undefined && isTypeAlike
   if (query.length > 0 && unknown.length === 0 && (isAlike || !isWhole))
