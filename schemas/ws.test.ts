@@ -23,11 +23,11 @@ test.each([
 
 test.each([
   [{ type: 'auth' }, 'VALIDATION_FAILED', 'REQUIRED'],
-  [{ type: 'subscribe', id: '', channel: 'devices' }, 'VALIDATION_FAILED', 'MIN_LENGTH'],
+  [{ type: 'subscribe', id: '', channel: 'devices' }, 'VALIDATION_FAILED', 'TOO_SHORT'],
   [
     { type: 'subscribe', id: 's', channel: 'devices', filter: { device_id: 'a/b' } },
     'VALIDATION_FAILED',
-    'PATTERN',
+    'WRONG_FORMAT',
   ],
   [
     { type: 'subscribe', id: 's', channel: 'devices', filter: { metric: [] } },
@@ -39,9 +39,9 @@ test.each([
     'UNKNOWN_FIELD',
     'UNKNOWN_FIELD',
   ],
-  [{ type: 'subscribe', id: 's', channel: 'devices', throttle_ms: -1 }, 'VALIDATION_FAILED', 'MINIMUM'],
-  [{ type: 'toString' }, 'VALIDATION_FAILED', 'ENUM'],
-  [{}, 'VALIDATION_FAILED', 'ENUM'],
+  [{ type: 'subscribe', id: 's', channel: 'devices', throttle_ms: -1 }, 'VALIDATION_FAILED', 'OUT_OF_RANGE'],
+  [{ type: 'toString' }, 'VALIDATION_FAILED', 'NOT_ALLOWED'],
+  [{}, 'VALIDATION_FAILED', 'REQUIRED'],
 ])('the frame %j is refused', (frame, code, error) => {
   expect(parse(frame)).toMatchObject({
     kind: 'refused',
@@ -54,7 +54,10 @@ test.each(['a/', '/a', 'a//b', 'a b', '..', 'a/b/c/d/e/f/g/h/i'])(
   (group) => {
     const frame = { type: 'subscribe', id: 's', channel: 'devices', filter: { group } }
     expect(parse(frame)).toMatchObject({
-      about: { code: 'VALIDATION_FAILED', detail: { errors: [{ path: '/filter/group', code: 'PATTERN' }] } },
+      about: {
+        code: 'VALIDATION_FAILED',
+        detail: { errors: [{ path: '/filter/group', code: 'WRONG_FORMAT' }] },
+      },
     })
   },
 )
@@ -78,7 +81,18 @@ test.each(['weather', 'rules'])('the channel %s is refused with those that exist
       detail: {
         message:
           '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, ota, logs, events, alerts, audit, fleet',
-        errors: [{ path: '/channel', code: 'ENUM' }],
+        errors: [{ path: '/channel', code: 'NOT_ALLOWED' }],
+      },
+    },
+  })
+})
+
+test('a field that a frame lacks is named by its own pointer, as in REST', () => {
+  expect(parse({ type: 'subscribe', channel: 'devices' })).toMatchObject({
+    about: {
+      detail: {
+        message: '/id is required',
+        errors: [{ path: '/id', code: 'REQUIRED', message: 'is required' }],
       },
     },
   })

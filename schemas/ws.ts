@@ -3,6 +3,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
+import { fieldErrorCode } from './field-error-code.ts'
 import { type Json, parseJsonObject } from './json.ts'
 import { choice, closed } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
@@ -207,7 +208,11 @@ export function parseClientFrame(text: string): ParsedFrame {
   const known = typeof type === 'string' && Object.hasOwn(CHECKS, type)
   if (!known)
     return refused('VALIDATION_FAILED', id, `type must be one of ${Object.keys(CHECKS).join(', ')}`, [
-      { path: '/type', code: 'ENUM', message: 'is not a known frame' },
+      {
+        path: '/type',
+        code: fieldErrorCode(type === undefined ? 'required' : 'enum'),
+        message: 'is not a known frame',
+      },
     ])
   // `hasOwn` has shown that it is a key.
   const check = CHECKS[type as ClientFrame['type']]
@@ -244,14 +249,19 @@ function refused(
 }
 
 function toFieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
-  return (errors ?? []).map(
-    (error) =>
-      unknownField(error) ?? {
-        path: error.instancePath === '' ? '/' : error.instancePath,
-        code: error.keyword.replace(/[A-Z]/g, '_$&').toUpperCase(),
-        message: `${error.message ?? 'is not valid'}${allowedWords(error)}`,
-      },
-  )
+  return (errors ?? []).map((error) => unknownField(error) ?? fieldErrorOf(error))
+}
+
+function fieldErrorOf(error: ErrorObject): FieldError {
+  const { keyword, instancePath, message } = error
+  const code = fieldErrorCode(keyword)
+  const missing: unknown = error.params['missingProperty']
+  if (typeof missing === 'string') return { path: `${instancePath}/${missing}`, code, message: 'is required' }
+  return {
+    path: instancePath === '' ? '/' : instancePath,
+    code,
+    message: `${message ?? 'is not valid'}${allowedWords(error)}`,
+  }
 }
 
 /** Undefined for any other error. */

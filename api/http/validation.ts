@@ -2,6 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
+import { fieldErrorCode } from '../../schemas/field-error-code.ts'
 import { IMMUTABLE } from '../../schemas/json-schema.ts'
 import { unknownName } from '../../schemas/nearest-name.ts'
 import type { FieldError } from '../../schemas/problem.ts'
@@ -73,22 +74,6 @@ function isNoise({ keyword, params: { type } }: ErrorObject): boolean {
   return keyword === 'anyOf' || (keyword === 'type' && type === 'null')
 }
 
-const CODES: Readonly<Record<string, string>> = {
-  required: 'REQUIRED',
-  type: 'WRONG_TYPE',
-  enum: 'NOT_ALLOWED',
-  const: 'NOT_ALLOWED',
-  minimum: 'OUT_OF_RANGE',
-  maximum: 'OUT_OF_RANGE',
-  minLength: 'TOO_SHORT',
-  maxLength: 'TOO_LONG',
-  pattern: 'WRONG_FORMAT',
-  format: 'WRONG_FORMAT',
-  minItems: 'TOO_FEW',
-  maxItems: 'TOO_MANY',
-  uniqueItems: 'DUPLICATE',
-}
-
 function toFieldError(error: ErrorObject, source: Source): FieldError {
   const { keyword, instancePath, params, message, parentSchema } = error
   const { missingProperty, additionalProperty, allowedValues } = params
@@ -100,7 +85,7 @@ function toFieldError(error: ErrorObject, source: Source): FieldError {
   return {
     path,
     in: source,
-    code: CODES[keyword] ?? 'NOT_VALID',
+    code: fieldErrorCode(keyword),
     message: `${isMissing ? 'is required' : (wanted ?? 'is not valid')}${allowed}`,
   }
 }

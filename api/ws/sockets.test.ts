@@ -214,7 +214,7 @@ describe('frames', () => {
     ])
     expect(problems[3]?.['problem']).toMatchObject({
       status: 422,
-      errors: [{ path: '/channel', code: 'ENUM' }],
+      errors: [{ path: '/channel', code: 'NOT_ALLOWED' }],
     })
     expect(client.closed).toBeUndefined()
   })

@@ -11,11 +11,12 @@ export const TIME_CHARS_MAX = 64
 
 const DAY_SEC = 86_400
 const PLUS = 0x2b
+const COMMA = 0x2c
 const MINUS = 0x2d
 const DOT = 0x2e
 const COLON = 0x3a
 
-/** Returns the stated time in microseconds since 1970: RFC 3339, or a number of milliseconds. NaN for anything else. */
+/** Returns the stated time in microseconds since 1970: ISO 8601, or a number of milliseconds. NaN for anything else. */
 export function parseStatedTime(stated: Json): number {
   if (typeof stated === 'number') return Math.round(stated * 1000)
   if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
@@ -23,22 +24,23 @@ export function parseStatedTime(stated: Json): number {
   return parseTime(bytes, 0, bytes.length)
 }
 
-/** Parses RFC 3339 in the ASCII bytes [from, to). A time without a zone is UTC. Returns microseconds since 1970, or NaN
- *  for anything else. */
+/** Parses ISO 8601 in the ASCII bytes [from, to), with the forms of a time that REST takes: a time without a zone is UTC,
+ *  a zone may lack its colon, and seconds may be left out. Returns microseconds since 1970, or NaN for anything else. */
 export function parseTime(bytes: Uint8Array, from: number, to: number): number {
   const year = digits(bytes, from, 2, to) * 100 + digits(bytes, from + 2, 2, to)
   const month = digits(bytes, from + 5, 2, to)
   const day = digits(bytes, from + 8, 2, to)
   const hour = digits(bytes, from + 11, 2, to)
   const minute = digits(bytes, from + 14, 2, to)
-  const second = digits(bytes, from + 17, 2, to)
+  const hasSeconds = from + 16 < to && bytes[from + 16] === COLON
+  const second = hasSeconds ? digits(bytes, from + 17, 2, to) : 0
   if (!isSeparated(bytes, from)) return Number.NaN
   if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month))) return Number.NaN
   if (!(hour <= 23 && minute <= 59 && second <= 60)) return Number.NaN
 
-  let at = from + 19
+  let at = from + (hasSeconds ? 19 : 16)
   let micros = 0
-  if (at < to && bytes[at] === DOT) {
+  if (hasSeconds && at < to && (bytes[at] === DOT || bytes[at] === COMMA)) {
     const start = ++at
     for (let unit = 100_000; at < to && isDigit(bytes[at] ?? 0); unit /= 10, at++)
       // Digits after the microsecond are dropped.
@@ -64,8 +66,7 @@ function isSeparated(bytes: Uint8Array, from: number): boolean {
     bytes[from + 4] === MINUS &&
     bytes[from + 7] === MINUS &&
     (between === 0x54 || between === 0x74 || between === 0x20) &&
-    bytes[from + 13] === COLON &&
-    bytes[from + 16] === COLON
+    bytes[from + 13] === COLON
   )
 }
 
@@ -73,9 +74,11 @@ function zoneSeconds(bytes: Uint8Array, at: number, to: number): number {
   if (at === to) return 0
   const sign = bytes[at]
   if (at + 1 === to && (sign === 0x5a || sign === 0x7a)) return 0
-  if (at + 6 !== to || (sign !== PLUS && sign !== MINUS) || bytes[at + 3] !== COLON) return Number.NaN
+  if (sign !== PLUS && sign !== MINUS) return Number.NaN
+  const colons = bytes[at + 3] === COLON ? 1 : 0
+  if (at + 5 + colons !== to) return Number.NaN
   const hours = digits(bytes, at + 1, 2, to)
-  const minutes = digits(bytes, at + 4, 2, to)
+  const minutes = digits(bytes, at + 3 + colons, 2, to)
   if (!(hours <= 23 && minutes <= 59)) return Number.NaN
   return (sign === MINUS ? -1 : 1) * (hours * 3600 + minutes * 60)
 }
