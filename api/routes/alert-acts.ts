@@ -209,7 +209,7 @@ function toAssign({ users }: Services, userId: string | null): ParsedAct {
   if (users.get(UserId(userId)) !== undefined) return { kind: 'assign', userId }
   return invalid('/user_id', {
     in: 'body',
-    code: 'UNKNOWN',
+    code: 'NOT_ALLOWED',
     message: 'must be the id of a user, or null for nobody',
   })
 }

@@ -116,11 +116,11 @@ function readHeaders(
     if (value === undefined)
       return { refusal: invalid(path, { code: 'REQUIRED', message: 'has no value yet' }) }
     if (!HEADER_NAME.test(name))
-      return { refusal: invalid(path, { code: 'PATTERN', message: 'is no name of a header' }) }
+      return { refusal: invalid(path, { code: 'WRONG_FORMAT', message: 'is no name of a header' }) }
     if (OWN_HEADERS.test(name))
       return { refusal: invalid(path, { code: 'NOT_ALLOWED', message: 'is set by the service itself' }) }
     if (!HEADER_VALUE.test(value) || Buffer.byteLength(value) > HEADER_BYTES_MAX)
-      return { refusal: invalid(path, { code: 'PATTERN', message: 'has a value that no header can have' }) }
+      return { refusal: invalid(path, { code: 'WRONG_FORMAT', message: 'has a value that no header can have' }) }
     headers.push([name, value])
   }
   return { headers: Object.fromEntries(headers) }
@@ -130,10 +130,10 @@ function wrongUrl(path: string, url: string): Refusal | undefined {
   const target = parseTarget(url)
   if (target.kind !== 'refused') return undefined
   const { isForbidden, detail } = target
-  if (!isForbidden) return invalid(path, { code: 'FORMAT', message: detail })
+  if (!isForbidden) return invalid(path, { code: 'WRONG_FORMAT', message: detail })
   return refused('WEBHOOK_TARGET_FORBIDDEN', {
     message: `${path}: ${detail}`,
-    errors: [{ path, in: 'body', code: 'FORMAT', message: detail }],
+    errors: [{ path, in: 'body', code: 'WRONG_FORMAT', message: detail }],
   })
 }
 
@@ -160,7 +160,7 @@ function wrongTemplate(template: string | undefined): Refusal | undefined {
       return refused('VALIDATION_FAILED', {
         message: `/template: ${message}`,
         position: parsed.position,
-        errors: [{ path: '/template', in: 'body', code: 'FORMAT', message }],
+        errors: [{ path: '/template', in: 'body', code: 'WRONG_FORMAT', message }],
       })
     }
   }

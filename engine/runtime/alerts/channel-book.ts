@@ -186,6 +186,6 @@ function withSecret(target: ChannelSettings['target']): ChannelSettings['target'
 }
 
 function invalid(path: string, message: string): EngineRefusal {
-  const errors = [{ path, in: 'body', code: 'UNKNOWN', message }]
+  const errors = [{ path, in: 'body', code: 'NOT_ALLOWED', message }]
   return refused('VALIDATION_FAILED', { message: `${path}: ${message}`, errors })
 }
