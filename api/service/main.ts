@@ -232,7 +232,8 @@ async function maintainUsers(
   settings: Settings,
   args: Extract<Arguments, { readonly kind: 'backup' | 'restore' | 'reset' }>,
 ): Promise<void> {
-  const { users, close } = await openUsers(settings, args.kind === 'backup' ? 'read' : 'write')
+  const access = { backup: 'read', reset: 'change', restore: 'write' } as const
+  const { users, close } = await openUsers(settings, access[args.kind])
   const result = await runMaintenance(users, args)
   await close()
   if (result.kind === 'wrong') refuseToStart(result.line)
