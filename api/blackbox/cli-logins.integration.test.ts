@@ -120,6 +120,19 @@ test('an API key replaces a login until it is deleted', async () => {
   await second.close()
 })
 
+test('an address that is none of a service is refused with an example', async () => {
+  const refused = {
+    code: 2,
+    stderr:
+      'fleet: localhost:8000 is not the URL of a service; expected a URL such as http://localhost:8000\n',
+  }
+  expect(await fleet('--url localhost:8000 whoami')).toMatchObject(refused)
+  expect(await cli.runHere(['whoami'], { env: { FLEET_CLI_URL: 'localhost:8000' } })).toMatchObject(refused)
+  expect(await fleet('conformance --service localhost:8000 --token x')).toMatchObject(refused)
+  // A slash at the end does not make it another service.
+  expect(await fleet(`--url ${service.httpUrl}/ whoami`)).toMatchObject({ code: 0 })
+})
+
 test('an unreachable service is reported, also as JSON', async () => {
   const gone = createServer()
   const url = await urlOf(gone)

@@ -250,18 +250,18 @@ test('a scenario with every feature does with a real service what it says', {
 const SMALL =
   'duration_sec: 1\ntypes: [{ type: mqtt_device, count: 2, id_prefix: small, telemetry: { interval_sec: 0.1 } }]\n'
 
-async function play(text: string) {
+async function play(text: string, ...options: readonly string[]) {
   const path = join(harness.newFolder(), 'scenario.yaml')
   writeFileSync(path, text)
   const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: admin.token ?? '' }
-  return cli.run(['simulate', '--scenario', path, '--json'], { env })
+  return cli.run(['simulate', '--scenario', path, ...options], { env })
 }
 
 test('an expectation that is not met is exit code 1 and says what it is', async () => {
   // How many connect within the second is up to the machine.
-  const met = await play(`${SMALL}expect: [{ metric: connected, op: '<=', value: 2 }]\n`)
+  const met = await play(`${SMALL}expect: [{ metric: connected, op: '<=', value: 2 }]\n`, '--json')
   expect(met).toMatchObject({ code: 0, stdout: expect.stringContaining('"met":true') })
-  const unmet = await play(`${SMALL}expect: [{ metric: connected, op: '>', value: 2 }]\n`)
+  const unmet = await play(`${SMALL}expect: [{ metric: connected, op: '>', value: 2 }]\n`, '--json')
   const { connected, ...summary } = JSON.parse(unmet.stdout)
   expect(unmet).toMatchObject({
     code: 1,
@@ -273,5 +273,32 @@ test('an expectation that is not met is exit code 1 and says what it is', async 
 test('mistakes in a scenario are exit code 2, with the lines', async () => {
   const { code, stderr } = await play('types:\n  - type: mqtt_device\n    cuont: 3\n')
   expect(code).toBe(2)
-  expect(stderr).toMatch(/scenario\.yaml:3: types\[0\]\.cuont is not known; did you mean count\?/)
+  // Editors find each mistake, because it has a line of its own.
+  expect(stderr).toMatch(/scenario\.yaml:2: types\[0\]\.count is required\n/)
+  expect(stderr).toMatch(/^\S+scenario\.yaml:3: types\[0\]\.cuont is not known; did you mean count\?/m)
+})
+
+test('the command ends with the reason if the service takes no device', async () => {
+  const unknown = await play(SMALL.replace('mqtt_device', 'toaster'))
+  expect(unknown).toMatchObject({ code: 1, stdout: '' })
+  expect(unknown.stderr).toContain('small-001 /type: must be one of ')
+  expect(unknown.stderr).toMatch(/\nfleet: no device was registered; the lines above say why\n$/)
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: 'not-a-token' }
+  const stranger = await cli.run(['simulate', '2'], { env })
+  expect(stranger).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/fleet: no device was registered; log in as an admin\n$/),
+  })
+})
+
+test('an address at which no device can connect is reported, and its form is checked', async () => {
+  const nobody = await play(SMALL, '--mqtt-url', 'mqtt://127.0.0.1:1')
+  expect(nobody.stderr).toContain(
+    'no simulated device has connected so far, because nothing takes connections at the MQTT address\n',
+  )
+  for (const wrong of ['http://127.0.0.1:1', 'localhost:1883', 'mqtt:', 'x'])
+    expect(await cli.runHere(['simulate', '--mqtt-url', wrong])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('expected an address such as mqtt://localhost:1883'),
+    })
 })

@@ -1,12 +1,18 @@
 // How the service refuses a start with one line, and how it stops.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { ServiceHarness, type Settings, until } from './testing/service.ts'
 import { ackedOf, startLoad, storedNumbers } from './testing/service-load.ts'
 
 const DAY_MS = 86_400_000
+/** The tests rely on a build made before they run. */
+const MAIN = fileURLToPath(new URL('../../dist/program/service.js', import.meta.url))
 
 const harness = new ServiceHarness()
 const servers: Server[] = []
@@ -72,6 +78,22 @@ test('an impossible start ends with one line that names the mistake', async () =
   expect(locked).toMatchObject({ status: 403, body: { code: 'REGISTRATION_LOCKED' } })
   for (const service of [running, open]) service.kill('SIGINT')
   expect(await Promise.all([running.ended, open.ended])).toMatchObject([{ code: 0 }, { code: 0 }])
+})
+
+test('SIGTERM while simulated devices are being registered ends the service without a word of an error', async () => {
+  const FLEET_DATA_DIR = newDir()
+  const service = spawn(process.execPath, [MAIN, '--simulate', '20000'], {
+    env: { ...process.env, FLEET_DATA_DIR, FLEET_HTTP_PORT: '0', FLEET_MQTT_PORT: '0' },
+  })
+  const ended = once(service, 'close')
+  let stderr = ''
+  service.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  for await (const line of createInterface(service.stdout)) if (line.includes('"msg":"ready"')) break
+  service.stdout.resume()
+  service.kill('SIGTERM')
+  expect([await ended, stderr]).toEqual([[0, null], ''])
 })
 
 test('SIGTERM under load ends the service and loses nothing acknowledged', async () => {

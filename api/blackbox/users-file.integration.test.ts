@@ -1,5 +1,5 @@
 // Backup and restore of users, API keys and provisioning keys: with the service running, with it stopped, and with its store lost.
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { REDIS_SERVER, RedisServer } from '../../engine/adapters/redis/testing/redis-server.ts'
@@ -78,13 +78,20 @@ test('a lost password is replaced beside the stopped service, and every login fr
   const admin = await service.admin()
   const reset = (email: string, more: readonly string[] = [], stdin = '') =>
     cli.run(['users', 'reset-password', email, ...more], { env, stdin })
-  expect((await reset('admin@example.com')).stderr).toContain('is in use by another process')
+  expect((await reset('admin@example.com')).stderr).toContain('is in use by another process; stop it first')
   service.kill('SIGTERM')
   await service.ended
   expect(await reset('nobody@example.com')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('no user'),
   })
+  const elsewhere = join(harness.newFolder(), 'data')
+  const mistaken = { ...env, FLEET_DATA_DIR: elsewhere }
+  expect(await cli.run(['users', 'reset-password', 'admin@example.com'], { env: mistaken })).toMatchObject({
+    code: 1,
+    stderr: `fleet: ${elsewhere} contains no users; check that FLEET_DATA_DIR is the data directory\n`,
+  })
+  expect(existsSync(elsewhere)).toBe(false)
   expect(await reset('admin@example.com', ['--password-stdin'], 'password123\n')).toMatchObject({ code: 1 })
   const made = await reset('Admin@Example.com')
   expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('has a new password') })

@@ -4,6 +4,7 @@ import { type Context, type ContextsFile, openContextsFile } from './contexts-fi
 import type { Environment } from './environment.ts'
 import { EXIT, Failure } from './failure.ts'
 import { createOutput, type Output, type OutputForm, type Writer } from './output.ts'
+import { serviceUrl } from './service-url.ts'
 
 /** Options that every command accepts. */
 export interface GlobalOptions {
@@ -88,7 +89,8 @@ function chooseTarget(
       EXIT.usage,
       `there is no context ${wanted}; run \`fleet contexts list\` to see all of them`,
     )
-  const address = url ?? (wanted === undefined ? environment.url : undefined) ?? stored?.url ?? URL_DEFAULT
+  const fromEnvironment = wanted === undefined ? environment.url : undefined
+  const address = serviceUrl(url ?? fromEnvironment ?? stored?.url ?? URL_DEFAULT)
   const token = wanted === undefined ? environment.token : undefined
   // Credentials are only sent to the service they were issued by.
   if (stored === undefined || stored.url !== address)

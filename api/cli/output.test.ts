@@ -111,6 +111,12 @@ test('a failure shows advice, and its code in JSON', () => {
   })
 })
 
+test('a failure of several lines stays so for a person, without the control characters of others', () => {
+  const { output, said } = open()
+  output.failure(toFailureReport(new Failure(2, 'a.yaml:1: one\na.yaml:2: \u001b[31mtwo\ra')))
+  expect(said().stderr).toBe('fleet: a.yaml:1: one\na.yaml:2: \ufffd[31mtwo a\n')
+})
+
 test.each([
   [refusal('NOT_FOUND'), 3],
   [refusal('TOKEN_EXPIRED'), 4],

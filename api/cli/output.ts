@@ -182,6 +182,9 @@ function toFailureJson({ exitCode, message, code, advice, requestId }: FailureRe
 
 function failureText({ message, advice, requestId }: FailureReport): string {
   const request = requestId === undefined ? '' : ` (${requestId})`
-  const lines = [`fleet: ${message}${request}`, ...(advice === undefined ? [] : [`       ${advice}`])]
+  const lines = [
+    ...`fleet: ${message}${request}`.split('\n'),
+    ...(advice === undefined ? [] : [`       ${advice}`]),
+  ]
   return `${lines.map(clean).join('\n')}\n`
 }

@@ -2,7 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
 import type { Area } from './area.ts'
 import type { Cli, GlobalOptions } from './cli.ts'
-import { EXIT } from './failure.ts'
+import { EXIT, Failure, toFailureReport } from './failure.ts'
 import { OUTPUT_FORMS, type Streams } from './output.ts'
 
 interface AreaEntry {
@@ -164,13 +164,18 @@ export interface Program {
 }
 
 /** Where Commander writes help and usage errors. */
-type CommandOutput = Pick<OutputConfiguration, 'writeOut' | 'writeErr'>
+type CommandOutput = Pick<OutputConfiguration, 'writeOut' | 'writeErr' | 'outputError'>
 
 /** `cli` is called once the command line has been parsed. */
 export function createProgram(version: string, cli: () => Cli, { stdout, stderr }: Streams): Program {
   const output: CommandOutput = {
     writeOut: (text) => void stdout.write(text),
     writeErr: (text) => void stderr.write(text),
+    outputError(text, write) {
+      const { json, output: form } = command.opts<GlobalOptions>()
+      if (json !== true && form !== 'json') return write(text)
+      cli().output.failure(toFailureReport(new Failure(EXIT.usage, text.trim().replace(/^error: /, ''))))
+    },
   }
   const command = new Command('fleet')
     .description('Manage a fleet of connected devices.')

@@ -76,12 +76,36 @@ test.each([
   ['a key twice', 'device_types:\n  a: {}\n  a: {}', /^line 3: .*unique/i],
   ['an alias', 'device_types:\n  a: &x {}\n  b: *x', /^line 3: aliases are not allowed/],
   ['something else altogether', '- 1', /must be a mapping/],
-  ['empty', '', /device_types|must be a mapping/],
+  ['empty', '', /^is empty; a file of device types begins with device_types:$/],
+  ['only a comment', '# types', /^is empty; a file of device types begins with device_types:$/],
+  [
+    'with a limit without end',
+    'device_types:\n  a:\n    telemetry: [{ field: x, alert_above: .inf }]',
+    /must be a number.*, is Infinity$/,
+  ],
   ['a built-in type', 'device_types:\n  gateway: {}', /^line 2: .*built-in/],
   ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00]), /is not valid UTF-8/],
-  ['two documents', 'device_types: {}\n---\ndevice_types: {}', /document/],
+  [
+    'two documents',
+    'device_types: {}\n---\ndevice_types: {}',
+    /^line 2: a second document begins here; the file may have only one$/,
+  ],
 ])('%s is refused with its reason', (_, text, expected) => {
   expect(lineOf(text)).toMatch(expected)
+})
+
+test('two types whose alert rules would have the same id are refused', () => {
+  const file = (temperature: string) => `device_types:
+  sensor:
+    telemetry: [{ field: pro_temp, alert_above: 50 }]
+  sensor_pro:
+    telemetry: [{ field: ${temperature}, alert_above: 90 }]
+`
+  expect(lineOf(file('temp'))).toBe(
+    'device_types.sensor_pro: its alert rule rul_type_sensor_pro_temp_above would have the id of one of sensor; ' +
+      'rename the type or the field',
+  )
+  expect(read(file('temperature')).kind).toBe('read')
 })
 
 test('a directory and a missing file are refused by name', () => {

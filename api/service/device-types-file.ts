@@ -2,6 +2,7 @@
 // problems and their places.
 import { readFileSync, statSync } from 'node:fs'
 import { LineCounter, parseDocument, visit } from 'yaml'
+import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { loadDeviceTypes, type ParseFile, problemText } from '../../engine/domain/device-type/load.ts'
 import type { Problem } from '../../engine/domain/device-type/reader.ts'
@@ -13,6 +14,7 @@ export type ReadTypes =
   | { readonly kind: 'wrong'; readonly line: string }
 
 const PROBLEMS_SHOWN_MAX = 5
+const SECOND_DOCUMENT = 'a second document begins here; the file may have only one'
 
 export function readDeviceTypes(path: string | undefined): ReadTypes {
   if (path === undefined) return { kind: 'read', types: new Map() }
@@ -30,7 +32,21 @@ export function readDeviceTypes(path: string | undefined): ReadTypes {
   }
   const loaded = loadDeviceTypes(text, parseYaml)
   if (loaded.kind === 'refused') return wrong(summaryOf(loaded.problems))
-  return { kind: 'read', types: loaded.types }
+  const same = sameRuleProblems(loaded.types)
+  return same.length > 0 ? wrong(summaryOf(same)) : { kind: 'read', types: loaded.types }
+}
+
+/** The id of a rule joins type and field, so `sensor` with `pro_temp` has the id of `sensor_pro` with `temp`. */
+function sameRuleProblems(types: DeviceTypes): readonly Problem[] {
+  const owners = new Map<string, string>()
+  return [...types.values()].flatMap((type) =>
+    rulesOfTypes([type]).flatMap(({ rule_id }) => {
+      const owner = owners.get(rule_id)
+      owners.set(rule_id, type.name)
+      const message = `its alert rule ${rule_id} would have the id of one of ${owner}; rename the type or the field`
+      return owner === undefined ? [] : { line: undefined, path: `device_types.${type.name}`, message }
+    }),
+  )
 }
 
 function summaryOf(problems: readonly Problem[]): string {
@@ -68,11 +84,17 @@ function parse(text: string): ReturnType<ParseFile> {
     prettyErrors: false,
     logLevel: 'error',
   })
-  const problems: Problem[] = document.errors.map(({ pos, message }) => ({
+  const problems: Problem[] = document.errors.map(({ pos, code, message }) => ({
     line: lineAt(pos[0]),
     path: '',
-    message,
+    message: code === 'MULTIPLE_DOCS' ? SECOND_DOCUMENT : message,
   }))
+  if (document.contents === null && problems.length === 0)
+    problems.push({
+      line: undefined,
+      path: '',
+      message: 'is empty; a file of device types begins with device_types:',
+    })
   visit(document, {
     Alias: (_key, { range, source }) => {
       problems.push({ line: lineAt(range?.[0]), path: '', message: `aliases are not allowed (*${source})` })

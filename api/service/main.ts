@@ -67,10 +67,13 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   if (settings.profile.roles.includes('api')) await engine.whole()
   api.setReady()
   setTimeout(exposedGc(), REST_AFTER_LOAD_MS).unref()
-  const simulation: { stop?: () => Promise<void> } = {}
+  const simulation: { stop?: () => Promise<void>; readonly starting: AbortController } = {
+    starting: new AbortController(),
+  }
   // Set before the announcement, because a program that reads the announcement may stop the process at once.
   stopWith([
     () => base.logger.info({}, 'the service stops: it finishes what it has accepted'),
+    () => (simulation.stop === undefined ? simulation.starting.abort() : undefined),
     () => api.drain(),
     () => simulation.stop?.(),
     () => api.close(),
@@ -100,6 +103,7 @@ async function start(settings: Settings, simulated: number): Promise<void> {
       tokens,
       logger: base.logger,
       facts,
+      signal: simulation.starting.signal,
     })
 }
 
@@ -232,7 +236,8 @@ async function maintainUsers(
   settings: Settings,
   args: Extract<Arguments, { readonly kind: 'backup' | 'restore' | 'reset' }>,
 ): Promise<void> {
-  const { users, close } = await openUsers(settings, args.kind === 'backup' ? 'read' : 'write')
+  const access = { backup: 'read', reset: 'change', restore: 'write' } as const
+  const { users, close } = await openUsers(settings, access[args.kind])
   const result = await runMaintenance(users, args)
   await close()
   if (result.kind === 'wrong') refuseToStart(result.line)

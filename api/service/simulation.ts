@@ -6,13 +6,15 @@ import type { Logger } from '../logger.ts'
 import type { BannerFacts } from './banner.ts'
 import { systemClock } from './system-clock.ts'
 
+/** Aborting the signal ends a start that is under way. */
 export async function startSimulation(parts: {
   users: Users
   tokens: Tokens
   logger: Logger
   facts: BannerFacts
+  signal: AbortSignal
 }): Promise<() => Promise<void>> {
-  const { users, tokens, logger, facts } = parts
+  const { users, tokens, logger, facts, signal } = parts
   const admin = users.list().find(({ role, disabled }) => role === 'admin' && !disabled)
   if (admin === undefined) {
     logger.warn(
@@ -31,8 +33,13 @@ export async function startSimulation(parts: {
   // Both ends of each connection are in this process, so each takes two open files.
   const isViaGateways = 2 * simulated + FILES_SPARE > openFilesMax()
   const scenario = builtIn({ count: simulated, seed: 1, isViaGateways })
-  const simulation = await simulate({ httpUrl, mqttUrl, token, scenario, log })
-  return () => simulation.stop()
+  const simulation = await simulate({ httpUrl, mqttUrl, token, scenario, log, signal }).catch(
+    (error: unknown) => {
+      if (signal.aborted) return undefined
+      throw error
+    },
+  )
+  return async () => simulation?.stop()
 }
 
 /** Open files reserved for the service itself and for requests to it. */

@@ -10,6 +10,7 @@ import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { collect, jsonObject, wholeNumber } from '../option-parsers.ts'
+import { serviceUrl } from '../service-url.ts'
 
 interface Options {
   readonly device?: string
@@ -109,13 +110,13 @@ function options(command: Command): Command {
 }
 
 async function examineOf(cli: Cli, options: Options & { readonly service: string }): Promise<Report> {
-  const { service: url, level, mqttUrl, restart: restartLine, webhookPort, only = [] } = options
+  const { level, mqttUrl, restart: restartLine, webhookPort, only = [] } = options
   const token = options.token ?? cli.environment.token
   if (token === undefined) throw new Failure(EXIT.usage, "give an admin's token with --token")
   const { examineService } = await import('../../../engine/edge/conformance/service/examine-service.ts')
   return interruptible(cli, (signal) =>
     examineService({
-      ...{ url, token, level, mqttUrl, restartLine, webhookPort, only, signal },
+      ...{ url: serviceUrl(options.service), token, level, mqttUrl, restartLine, webhookPort, only, signal },
       found: findingPrinter(cli),
     }),
   )

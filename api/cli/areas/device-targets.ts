@@ -50,7 +50,8 @@ export function withChange(command: Command): Command {
 /** An argument may hold several comma-separated ids. */
 export function targetsOf(command: Command, words: readonly string[], { selector }: TargetOptions): Targets {
   const ids = [...new Set(words.flatMap((word) => word.split(',')).filter((id) => id !== ''))]
-  if ((ids.length === 0) === (selector === undefined))
+  if (ids.length === 0 && selector === undefined) return command.error('error: give device ids or --selector')
+  if (ids.length > 0 && selector !== undefined)
     return command.error('error: give device ids or --selector, not both')
   return selector === undefined ? { kind: 'ids', ids } : { kind: 'matching', selector }
 }

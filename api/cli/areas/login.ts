@@ -3,7 +3,6 @@ import type { Session } from '../../../schemas/client.ts'
 import type { Area } from '../area.ts'
 import { type Cli, CONTEXT_DEFAULT } from '../cli.ts'
 import type { Context } from '../contexts-file.ts'
-import { EXIT, Failure } from '../failure.ts'
 import { ask, askSecret, readSecret } from '../prompt.ts'
 
 interface LoginOptions {
@@ -26,12 +25,12 @@ export const login: Area = (command, cli) => {
     )
     .action(async (options: LoginOptions) => {
       const { as: name = CONTEXT_DEFAULT } = options
-      const url = checkedUrl(cli.url())
+      const url = new URL(cli.url())
       if (isReadable(url))
         cli.output.note(
           `warning: the connection to ${url.host} is not encrypted; use https:// outside your own network`,
         )
-      const { context, who } = await logIn(cli, url.href.replace(/(?<!\/)\/+$/, ''), options)
+      const { context, who } = await logIn(cli, cli.url(), options)
       cli.contexts.change(({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }))
       const { email, name: calledBy, role } = who
       cli.output.note(`logged in at ${context.url} as ${email ?? calledBy} (${role})`)
@@ -60,15 +59,6 @@ async function logIn(cli: Cli, url: string, options: LoginOptions): Promise<Logi
   }
   const who = await createClient({ ...base, credentials: { email, password }, onSession }).me()
   return { context: { url, email: who.email ?? email, session }, who }
-}
-
-function checkedUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw new Failure(
-    EXIT.usage,
-    `${text} is not the URL of a service; expected a URL such as http://localhost:8000`,
-  )
 }
 
 /** Whether a password would be sent unencrypted. */

@@ -41,6 +41,14 @@ function updateShares(text: string): UpdateShares {
   )
 }
 
+function mqttAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && /^mqtts?:$/.test(url.protocol) && url.hostname !== '') return text
+  throw new InvalidArgumentError(
+    'expected an address such as mqtt://localhost:1883 or mqtts://localhost:8883',
+  )
+}
+
 function seconds(text: string): number {
   const value = Number(text)
   if (text.trim() !== '' && value > 0 && value <= DURATION_SEC_MAX) return value
@@ -63,7 +71,7 @@ export const simulate: Area = (command, cli) => {
       'devices that update badly, in percent: brick=5,slow=20 (see below)',
       updateShares,
     )
-    .option('--mqtt-url <url>', 'MQTT address (default: the one the service reports)')
+    .option('--mqtt-url <url>', 'MQTT address (default: the one the service reports)', mqttAddress)
     .addHelpText(
       'after',
       '\nRegisters devices sim-001, sim-002, …, which publish about once a second, execute commands and follow their\n' +
@@ -117,8 +125,7 @@ async function read(path: string): Promise<Scenario> {
   try {
     text = readFile(path)
   } catch (error) {
-    const reason = errorText(error)
-    throw new Failure(EXIT.usage, `the file cannot be read: ${reason}`)
+    throw new Failure(EXIT.usage, `${path} cannot be read: ${errorText(error)}`)
   }
   const { readScenario } = await import('../../../engine/edge/simulator/scenario/read-scenario.ts')
   const found = readScenario({ text, readFile: (name) => readFile(resolve(dirname(path), name)) })
@@ -134,14 +141,23 @@ async function runScenario(cli: Cli, scenario: Scenario, mqtt: string | undefine
   const bearer = await token()
   cli.output.progress(`registering ${devicesOf(scenario)} devices`)
   const { simulate, TooManyDevices } = await import('../../../engine/edge/simulator/simulate.ts')
-  const log = (fields: Readonly<Record<string, unknown>>, text: string): void =>
-    cli.output.note(`${text}: ${Object.values(fields).join(' ')}`)
+  let isNotAllowed = false
+  const log = (fields: Readonly<Record<string, unknown>>, text: string): void => {
+    isNotAllowed ||= /^HTTP 40[13]\b/.test(String(fields['reason']))
+    cli.output.note(
+      [text, ...(Object.keys(fields).length > 0 ? [Object.values(fields).join(' ')] : [])].join(': '),
+    )
+  }
   const about = { httpUrl: url, mqttUrl, token: bearer, scenario, signal: cli.signal, log }
   const simulation = await simulate(about).catch((error: unknown) => {
     throw error instanceof TooManyDevices ? new Failure(EXIT.usage, error.message) : error
   })
-  if (simulation.devices === 0)
-    throw new Failure(EXIT.notAllowed, 'no device was registered; log in as an admin')
+  if (simulation.devices === 0) {
+    await simulation.stop()
+    throw isNotAllowed
+      ? new Failure(EXIT.notAllowed, 'no device was registered; log in as an admin')
+      : new Failure(EXIT.failed, 'no device was registered; the lines above say why')
+  }
   const until =
     scenario.durationSec === undefined ? 'press Ctrl-C to stop' : `for ${scenario.durationSec} seconds`
   cli.output.note(`${simulation.devices} devices report to ${mqttUrl}; ${until}`)

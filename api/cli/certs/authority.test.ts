@@ -86,6 +86,25 @@ describe('a CA', () => {
     ])
   })
 
+  test('a folder that lacks a file of the CA, or has a damaged one, is refused with what to do', () => {
+    make()
+    const ca = join(dir, 'ca')
+    writeFileSync(join(ca, 'issued.json'), '{"name":')
+    expect(() => Authority.open(ca)).toThrow(
+      `${ca}/issued.json is damaged; put it back from a copy, because without it no certificate can be revoked`,
+    )
+    writeFileSync(join(ca, 'issued.json'), '[]')
+    expect(() => Authority.open(ca)).toThrow('issued.json is damaged')
+    rmSync(join(ca, 'issued.json'))
+    expect(() => Authority.open(ca)).toThrow(
+      `${ca} has a CA, but no issued.json; put it back where ca.key is`,
+    )
+    rmSync(ca, { recursive: true })
+    make()
+    rmSync(join(ca, 'ca.key'))
+    expect(() => Authority.open(ca)).toThrow(`${ca} has no ca.key; put the key of this CA back to use it`)
+  })
+
   test('a serial number revokes a single certificate', () => {
     const authority = make()
     const { certificate: path } = authority.issueDevice('a', { days: 1, now })

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
+import { parseJsonObject } from '../../../schemas/json.ts'
 import { type Issuer, keyFromPem, keyToPem, makeCertificate, makeCrl, newKey } from './x509.ts'
 
 export interface IssuedCertificate {
@@ -84,10 +85,19 @@ export class Authority {
 
   static open(dir: string): Authority {
     const path = join(dir, 'issued.json')
+    const hasKey = existsSync(join(dir, 'ca.key'))
+    if (!existsSync(path) && hasKey)
+      throw new AuthorityError(`${dir} has a CA, but no issued.json; put it back where ca.key is`)
     if (!existsSync(path))
       throw new AuthorityError(`${dir} has no CA; create one with \`fleet certs init --dir ${dir}\``)
+    if (!hasKey) throw new AuthorityError(`${dir} has no ca.key; put the key of this CA back to use it`)
+    const ledger = parseJsonObject(readFileSync(path, 'utf8'))
+    if (ledger === undefined || !Array.isArray(ledger['issued']))
+      throw new AuthorityError(
+        `${path} is damaged; put it back from a copy, because without it no certificate can be revoked`,
+      )
     // Only this class writes the file.
-    return new Authority(dir, JSON.parse(readFileSync(path, 'utf8')) as Ledger)
+    return new Authority(dir, ledger as unknown as Ledger)
   }
 
   issued(): readonly IssuedCertificate[] {

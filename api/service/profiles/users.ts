@@ -11,8 +11,11 @@ export interface OpenUsers {
   close(): Promise<void>
 }
 
-/** `read` is possible while the service is running. To `write`, an embedded service must be stopped. */
-export async function openUsers({ profile }: Settings, access: 'read' | 'write'): Promise<OpenUsers> {
+/** `read` is possible while the service is running. To `change` users that exist, or to `write` them where there may be
+ *  none yet, an embedded service must be stopped. */
+type Access = 'read' | 'change' | 'write'
+
+export async function openUsers({ profile }: Settings, access: Access): Promise<OpenUsers> {
   if (profile.kind === 'embedded') return openEmbeddedUsers(profile.dataDir, access)
   const { RedisLink } = await import('../../../engine/adapters/redis/redis-link.ts')
   const { openRedisUsers } = await import('../../../engine/adapters/users/redis.ts')
@@ -33,17 +36,17 @@ export async function openUsers({ profile }: Settings, access: 'read' | 'write')
   }
 }
 
-async function openEmbeddedUsers(path: string, access: 'read' | 'write'): Promise<OpenUsers> {
+async function openEmbeddedUsers(path: string, access: Access): Promise<OpenUsers> {
   const { openDataDir, storePath } = await import('../../../engine/adapters/data-dir/data-dir.ts')
   const { LmdbEnv } = await import('../../../engine/adapters/lmdb/lmdb-env.ts')
   const { openLmdbUsers, USER_TABLES } = await import('../../../engine/adapters/users/lmdb.ts')
   const file = storePath(path)
-  if (access === 'read' && !existsSync(file))
+  if (access !== 'write' && !existsSync(file))
     throw new Fault('DATA_DIR_UNUSABLE', {
       retryable: false,
       message: `${path} contains no users; check that FLEET_DATA_DIR is the data directory`,
     })
-  const dir = access === 'write' ? await openDataDir(path) : undefined
+  const dir = access === 'read' ? undefined : await openDataDir(path)
   const env = new LmdbEnv({
     path: dir?.store ?? file,
     durability: 'power',

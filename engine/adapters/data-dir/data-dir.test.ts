@@ -34,7 +34,7 @@ test('a second process is refused until the first releases the directory', async
   const first = await take(root)
   await expect(openDataDir(root)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE', retryable: false })
   await expect(openDataDir(root)).rejects.toThrow(
-    `the data directory ${first.path} is in use by another process`,
+    `the data directory ${first.path} is in use by another process; stop it first`,
   )
   await first.release()
   await take(root)

@@ -150,7 +150,7 @@ function unusable(dir: string, why: string, cause?: unknown): Fault {
 }
 
 function inUse(dir: string): Fault {
-  const message = `the data directory ${dir} is in use by another process`
+  const message = `the data directory ${dir} is in use by another process; stop it first`
   return new Fault('DATA_DIR_IN_USE', { retryable: false, message })
 }
 

@@ -98,6 +98,19 @@ test.each<[unknown, string]>([
     { status_fields: [{ field: '' }] },
     'device_types.greenhouse.status_fields[0].field: must have 1 to 128 characters',
   ],
+  [{ description: ['x'] }, 'device_types.greenhouse.description: must be text, is a list'],
+  [
+    { telemetry: [{ field: 'a', alert_above: 10, alert_below: 20 }] },
+    'device_types.greenhouse.telemetry[0]: alert_below 20 is above alert_above 10, so every value would raise an alert',
+  ],
+  [
+    { telemetry: [{ field: 'a', range: [-1.7e308, 1.7e308] }] },
+    'device_types.greenhouse.telemetry[0].range: must be [min, max], two numbers, the smaller first',
+  ],
+  [
+    { telemetry: [{ field: 'a', alert_above: -1.79e308 }] },
+    'device_types.greenhouse.telemetry[0].alert_above: must be a number from -1e+300 to 1e+300, is -1.79e+308',
+  ],
 ])('a file with the type %j is refused', (entry, problem) => {
   expect(problemsOf(entry)).toEqual([problem])
 })

@@ -17,7 +17,7 @@ import {
   type StatusField,
   type TelemetryField,
 } from './definition.ts'
-import { type Fields, type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
+import { type Fields, isNumber, type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
 
 export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly types: DeviceTypes }
@@ -98,6 +98,8 @@ function readType(name: string, value: unknown, reader: Reader): DeviceType | un
   const statusFields = reader.list(fields.get('status_fields'), at('status_fields'), (item, where) =>
     readStatus(item, where, reader),
   )
+  // The file alone keeps the descriptions of types and fields.
+  reader.text(fields, 'description', path)
   reader.unique(telemetry, at('telemetry'), ({ field }) => field)
   reader.unique(commands, at('commands'), (command) => command.name)
   reader.unique(statusFields, at('status_fields'), ({ field }) => field)
@@ -136,19 +138,27 @@ function readTelemetry(value: unknown, path: Path, reader: Reader): TelemetryFie
   const fields = reader.fields(value, path, TELEMETRY_KEYS)
   const field = fields && reader.name(fields, 'field', path)
   if (fields === undefined || field === undefined) return undefined
+  const alertAbove = reader.number(fields, 'alert_above', path)
+  const alertBelow = reader.number(fields, 'alert_below', path)
+  if (alertAbove !== undefined && alertBelow !== undefined && alertBelow > alertAbove)
+    reader.problem(
+      path,
+      `alert_below ${alertBelow} is above alert_above ${alertAbove}, so every value would raise an alert`,
+    )
+  reader.text(fields, 'description', path)
   return {
     field,
     unit: reader.text(fields, 'unit', path),
     range: readRange(fields.get('range'), [...path, 'range'], reader),
-    alertAbove: reader.number(fields, 'alert_above', path),
-    alertBelow: reader.number(fields, 'alert_below', path),
+    alertAbove,
+    alertBelow,
   }
 }
 
 function readRange(value: unknown, path: Path, reader: Reader): TelemetryField['range'] {
   if (value === undefined || value === null) return undefined
   const [min, max, ...rest] = Array.isArray(value) ? value : []
-  const isRange = Number.isFinite(min) && Number.isFinite(max) && rest.length === 0 && min < max
+  const isRange = isNumber(min) && isNumber(max) && rest.length === 0 && min < max
   return isRange ? [min, max] : reader.problem(path, 'must be [min, max], two numbers, the smaller first')
 }
 
@@ -204,5 +214,6 @@ function readStatus(value: unknown, path: Path, reader: Reader): StatusField | u
   const criticalBelow = reader.number(fields, 'critical_below', path)
   if (warnBelow !== undefined && criticalBelow !== undefined && criticalBelow > warnBelow)
     reader.problem(path, `critical_below ${criticalBelow} is above warn_below ${warnBelow}`)
+  reader.text(fields, 'description', path)
   return { field, warnBelow, criticalBelow }
 }

@@ -18,6 +18,13 @@ export interface Problem {
   readonly message: string
 }
 
+/** Sums and differences of numbers up to this one are numbers, too. */
+const NUMBER_MAX = 1e300
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= NUMBER_MAX
+}
+
 export type Fields = ReadonlyMap<string, unknown>
 
 export class Reader {
@@ -77,8 +84,9 @@ export class Reader {
   number(fields: Fields, key: string, path: Path): number | undefined {
     const value = fields.get(key)
     if (value === undefined || value === null) return undefined
-    if (typeof value === 'number' && Number.isFinite(value)) return value
-    return this.problem([...path, key], `must be a number, is ${describe(value)}`)
+    if (isNumber(value)) return value
+    const range = typeof value === 'number' ? ` from ${-NUMBER_MAX} to ${NUMBER_MAX}` : ''
+    return this.problem([...path, key], `must be a number${range}, is ${describe(value)}`)
   }
 
   flag(fields: Fields, key: string, path: Path): boolean {
@@ -107,5 +115,6 @@ export function pathText(path: Path): string {
 
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number') return String(value)
   return typeof value === 'object' ? 'a mapping' : JSON.stringify(value).slice(0, 64)
 }

@@ -14,6 +14,7 @@ export interface Problem {
 
 const PROBLEMS_MAX = 50
 const BYTES_MAX = 256 * 1024
+const SECOND_DOCUMENT = 'a second document begins here; the file may have only one'
 
 export class YamlFile {
   readonly problems: Problem[] = []
@@ -41,8 +42,14 @@ export class YamlFile {
       }
       return lineAt(document.contents?.range[0])
     }
-    for (const { pos, message } of document.errors)
-      this.problems.push({ line: lineAt(pos[0]), path: '', message })
+    for (const { pos, code, message } of document.errors)
+      this.problems.push({
+        line: lineAt(pos[0]),
+        path: '',
+        message: code === 'MULTIPLE_DOCS' ? SECOND_DOCUMENT : message,
+      })
+    if (document.contents === null && this.problems.length === 0)
+      this.problems.push({ line: 1, path: '', message: 'the file is empty' })
     // Aliases are refused because they could expand without bound.
     visit(document, {
       Alias: (_key, { range, source }) => {

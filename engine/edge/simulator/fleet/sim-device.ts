@@ -228,6 +228,7 @@ export class SimDevice implements LinkOwner, FaultyDevice, DownlinkDevice, RunOw
       )
       return
     }
+    if (cause === 'unreachable') this.world.unreachable()
     if (this.#state !== 'live' || this.#isBooting) return
     const random = draw(this.cohort.seed, BACKOFF, this.index, this.#sessions)
     const waitMs = waitBeforeConnect(++this.#failures, false, random)

@@ -32,6 +32,7 @@ export class World {
   readonly runId = randomUUID().slice(0, 13)
   readonly #wheel: Wheel<Task>
   readonly #startedAt: number
+  #isUnreachableTold = false
   #stampAt = 0
   #stamp = ''
 
@@ -65,6 +66,16 @@ export class World {
 
   add(task: Task): void {
     this.#wheel.add(task)
+  }
+
+  /** Tells the user once that no device can connect, because then the address may be wrong. */
+  unreachable(): void {
+    if (this.#isUnreachableTold || this.counts.connects > 0) return
+    this.#isUnreachableTold = true
+    this.log(
+      {},
+      'no simulated device has connected so far, because nothing takes connections at the MQTT address',
+    )
   }
 
   after(ms: number, run: () => void): void {

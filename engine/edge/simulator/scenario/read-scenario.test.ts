@@ -64,6 +64,25 @@ test('the sample file is read as its comments describe it', () => {
   expect(expected).toHaveLength(3)
 })
 
+test('a type whose devices would have the ids of the gateways of another one is refused', () => {
+  const behind = '  - { type: mqtt_device, count: 2, id_prefix: a, via: gateway }\n'
+  const beside = '  - { type: mqtt_device, count: 2, id_prefix: a-gw }\n'
+  expect(problemsOf(`types:\n${behind}${beside}`)).toEqual([
+    '3: types[1].id_prefix a-gw is already used by another type, for its gateways',
+  ])
+  expect(problemsOf(`types:\n${beside}${behind}`)).toEqual([
+    '3: types[1].id_prefix a would name its gateways a-gw, which is already used by another type',
+  ])
+  expect(problemsOf(`types:\n${behind.replace(', via: gateway', '')}${beside}`)).toEqual([])
+})
+
+test('an empty file and a second document are refused with what the file needs', () => {
+  expect(problemsOf('# later\n')).toEqual(['1:  the file is empty'])
+  expect(problemsOf(`${MINIMAL}---\n${MINIMAL}`)).toEqual([
+    '3:  a second document begins here; the file may have only one',
+  ])
+})
+
 test('all mistakes are reported at once, with their lines', () => {
   const text = `
 name: wrong

@@ -44,12 +44,21 @@ export function readScenario({ text, readFile }: ScenarioSource): ReadScenario {
 
 function readTypes(root: Section, readFile: (path: string) => string): readonly TypePlan[] {
   const prefixes = new Set<string>()
+  const gatewayPrefixes = new Set<string>()
   let devices = 0
   return root.sections('types', TYPES_MAX).map((section) => {
     const type = readType(section, readFile)
     if (prefixes.has(type.idPrefix))
       section.refuse('id_prefix', `${type.idPrefix} is already used by another type`)
+    if (gatewayPrefixes.has(type.idPrefix))
+      section.refuse('id_prefix', `${type.idPrefix} is already used by another type, for its gateways`)
+    if (type.perGateway !== undefined && prefixes.has(type.gatewayPrefix))
+      section.refuse(
+        'id_prefix',
+        `${type.idPrefix} would name its gateways ${type.gatewayPrefix}, which is already used by another type`,
+      )
     prefixes.add(type.idPrefix)
+    if (type.perGateway !== undefined) gatewayPrefixes.add(type.gatewayPrefix)
     devices += type.count
     if (devices > DEVICES_MAX && devices - type.count <= DEVICES_MAX)
       section.refuse('count', `brings the total to more than ${DEVICES_MAX} devices`)
