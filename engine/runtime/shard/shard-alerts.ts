@@ -178,7 +178,10 @@ export class ShardAlerts {
 
   /** Called when something happened that rules may wait for. */
   triggered(actor: Actor, trigger: AlertTrigger, incoming: Incoming, decisions: AlertDecisions): void {
-    this.#triggered(actor, trigger, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
+    // Each line of a message has a moment of its own, so that each counts, also when it is read again.
+    const line = trigger.kind === 'log' ? trigger.line : 0
+    const at = Micros(incoming.item.receivedAt + line)
+    this.#triggered(actor, trigger, { at, isNew: incoming.isNew }, decisions)
   }
 
   /** Called when a decision changed the device, because its rules or their conditions may have changed, too. */
