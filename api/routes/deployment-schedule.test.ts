@@ -31,6 +31,14 @@ test('nobody is told of a deployment before its start', async () => {
   }
 })
 
+test('a start in the past means now, for the deadline as well', async () => {
+  const { deploy, ends } = await openDeploying(many(2))
+  const startAt = NOW - 30 * 24 * 60 * MINUTE_MS
+  const { body } = await deploy({ start_at: iso(startAt), offline_ttl_sec: 600, ...BRIEF })
+  expect(body).toMatchObject({ status: 'pending', deadline_at: iso(NOW + 630_000) })
+  expect(await ends(body.deployment_id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
+})
+
 test('a scheduled deployment does not block later ones that start first, and its devices end on its version', async () => {
   const harness = await openDeploying(many(2))
   const { deploy, until, ends, fleet, device, clock, send } = harness

@@ -183,8 +183,9 @@ function refresh(rule: number, alerts: Alerts, occasion: WatchedContext): Refres
   return refreshed
 }
 
-/** Counts from the alert's own count, so that an event that is read again counts once. */
-function countOccurrence(rule: number, open: Alert, { watch, now }: WatchedContext): void {
+/** Counts from the alert's own count, so that an event that is read again counts once. Events that are not read again count
+ *  even if they happen at the same moment. */
+function countOccurrence(rule: number, open: Alert, { watch, now, keepsCount }: WatchedContext): void {
   watch.tallies ??= new Map()
   const known = watch.tallies.get(rule)
   const tally =
@@ -192,7 +193,7 @@ function countOccurrence(rule: number, open: Alert, { watch, now }: WatchedConte
       ? known
       : { count: open.count, startedAt: open.startedAt, countedAt: open.countedAt }
   watch.tallies.set(rule, tally)
-  if (now <= tally.countedAt) return
+  if (keepsCount ? now < tally.countedAt : now <= tally.countedAt) return
   tally.count++
   tally.countedAt = now
 }

@@ -176,5 +176,5 @@ export function deadlineOf(spec: DeploymentSpec, createdAt: Millis): number {
     backoffSec += (retry.backoffSec[i] ?? retry.backoffSec.at(-1) ?? 0) * 1.2
   const soaksSec = stages.reduce((sum, { soakSec }) => sum + soakSec, canary?.soakSec ?? 0)
   const sec = offlineTtlSec + soaksSec + (retry.max + 1) * onceSec + backoffSec
-  return (startAt ?? createdAt) + Math.ceil(sec * 1_000)
+  return Math.max(createdAt, startAt ?? 0) + Math.ceil(sec * 1_000)
 }

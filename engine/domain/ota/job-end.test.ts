@@ -164,6 +164,13 @@ describe('going back', () => {
     })
   })
 
+  test('without an image to go back to it says after which error, also if the device gave no text', () => {
+    const device = at('installing', { rollsBack: true })
+      .reports('failed', { error: { code: 'BAD', message: '' } })
+      .request({ kind: 'ota_roll_back', deploymentId: DeploymentId('dep_1'), goal: undefined })
+    expect(device.job.error?.message).toBe('no image of the previous version is known, after BAD')
+  })
+
   test('a device that stays away for too long does not, and its error stays', () => {
     const device = at('installing', { rollsBack: true, offlineTtlSec: 5_000 }).disconnect().look(900)
     expect(device.job).toMatchObject({ status: 'timed_out', rollback: 'due' })

@@ -213,7 +213,8 @@ export function retryJob(job: Job, now: Millis): Job {
 /** Starts the rollback to `goal`. Without a goal there is no rollback. */
 export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now: Millis): Job {
   if (goal === undefined) {
-    const before = job.error === undefined ? '' : `, after ${job.error.code}: ${job.error.message}`
+    const { code: failed = '', message: why = '' } = job.error ?? {}
+    const before = [failed && `, after ${failed}`, why].filter((text) => text !== '').join(': ')
     const message = `no image of the previous version is known${before}`.slice(0, LIMITS.otaErrorCharsMax)
     return abandonRollback(job, { code: 'NO_PREVIOUS_FIRMWARE', message }, now)
   }

@@ -1,13 +1,13 @@
 // What a shard remembers about alerts across a crash, and what it forgets when a rule is deleted.
 import { expect, test } from 'vitest'
 import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
-import { Millis } from '../../../schemas/ids.ts'
+import { CommandId, Millis } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DevicePart } from '../../ports/store.ts'
 import type { WorkResult } from './protocol.ts'
-import { deviceOf, START, type TestItem, telemetry } from './testing/items.ts'
+import { deviceOf, request, START, type TestItem, telemetry } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const online = deviceOf('a', { status: 'online' })
@@ -64,17 +64,29 @@ test('the count of parked messages is saved with the alert, and reading the log 
 })
 
 test('the count of log lines is restored from the log, without a save per line', () => {
-  const line = (ms: number): TestItem => ({
-    ...telemetry('a', ms, { level: 'error', message: 'too hot' }),
+  const lines = (ms: number, ...texts: readonly string[]): TestItem => ({
+    ...telemetry('a', ms, JSON.stringify(texts.map((message) => ({ level: 'error', message })))),
     suffix: 'log',
   })
   const rule = ruleOf({ kind: 'log', level: 'error' })
-  const { bench, again, entries, saves } = crashed(rule, [line(1), line(2), line(3)])
-  expect([countIn(bench), saves, countIn(again)]).toEqual([3, 1, 1])
+  const items = [lines(1, 'warm', 'hot', 'too hot'), lines(2, 'hot'), lines(3, 'hot')]
+  const { bench, again, entries, saves } = crashed(rule, items)
+  expect([countIn(bench), saves, countIn(again)]).toEqual([5, 1, 1])
   again.work({ entries })
-  expect(countIn(again)).toBe(3)
+  expect(countIn(again)).toBe(5)
   again.work({ entries })
-  expect(countIn(again)).toBe(3)
+  expect(countIn(again)).toBe(5)
+})
+
+test('commands that expire at the same moment count one by one', () => {
+  const bench = new ShardBench([online])
+  bench.work({ alertSettings: settingsOf(1, ruleOf({ kind: 'command_failed' })) })
+  const commands = ['c1', 'c2', 'c3'].map((id) =>
+    request('a', 1, { kind: 'command', id: CommandId(id), wish: { name: 'go', timeoutSec: 1 } }),
+  )
+  bench.apply(commands)
+  bench.work({ sweep: at(1_500), now: at(1_500) })
+  expect(countIn(bench)).toBe(3)
 })
 
 test('memory of a deleted rule is dropped with the next change of the device', () => {

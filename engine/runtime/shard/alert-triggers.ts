@@ -8,7 +8,8 @@ import type { Job } from '../../domain/ota/job.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 
 export type AlertTrigger =
-  | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string }
+  /** `line` is its number in its message. */
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly line: number }
   | { readonly kind: 'command'; readonly command: Command }
   | { readonly kind: 'job'; readonly job: Job }
   | { readonly kind: 'parked'; readonly reason: string }

@@ -11,6 +11,7 @@ import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import { type Actor, isReachable, otaWayOf, toView, wayOf } from './actor.ts'
 import { displayedState } from './displayed-alert.ts'
+import { withLatestProgress } from './latest-progress.ts'
 import type { OpenProposal, RequestResult } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
@@ -32,7 +33,7 @@ export class Decisions {
   }
 
   decide(actor: Actor, event: DeviceEvent, now: Millis): Device {
-    const before = this.deviceOf(actor)
+    const before = withLatestProgress(actor, this.deviceOf(actor))
     this.follow(actor, before, transition(before, event, now), now)
     return this.deviceOf(actor)
   }

@@ -1,7 +1,8 @@
 // How a shard handles messages on `ota/status` that change no job.
 import { describe, expect, test } from 'vitest'
+import { DeploymentId } from '../../../schemas/ids.ts'
 import { updateAt } from '../../domain/ota/testing/updated-device.ts'
-import { deviceOf, idOf, type TestItem, telemetry } from './testing/items.ts'
+import { deviceOf, idOf, request, type TestItem, telemetry } from './testing/items.ts'
 import { online, ShardBench } from './testing/shard.ts'
 
 const said = (at: number, payload: string | Uint8Array): TestItem => ({
@@ -71,6 +72,21 @@ describe('progress of an update', () => {
     expect(progressIn(bench)).toBe(job?.progress)
     bench.apply([says(3, { status: 'downloaded' })])
     expect(progressIn(bench)).toBe(60)
+  })
+
+  test('is kept if the job moves for another reason, and gives way to what a later report says', () => {
+    const begun = () => {
+      const bench = new ShardBench([deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware })])
+      bench.apply([1, 2].map((ms) => says(ms, { status: 'downloading', progress: 60 })))
+      return bench
+    }
+    const [cancelled, going] = [begun(), begun()]
+    // The job names it.
+    const id = DeploymentId(String(deploymentId))
+    cancelled.apply([request('a', 3, { kind: 'ota_cancel', deploymentId: id, code: 'CANCELLED' })])
+    expect(progressIn(cancelled)).toBe(60)
+    going.apply([says(3, { status: 'downloaded', progress: 100 }), says(4, { status: 'installing' })])
+    expect(progressIn(going)).toBe(100)
   })
 
   test('belongs to its attempt and does not count for another one', () => {

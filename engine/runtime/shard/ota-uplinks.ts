@@ -9,6 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
+import { attemptOf, progressOf } from './latest-progress.ts'
 
 export function applyOtaStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
   const message = readOtaStatus(incoming.item.payload, timeOf(incoming))
@@ -63,6 +64,7 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
     now,
   )
   if (after !== before) {
+    if (jobOf(after.firmware, said.deploymentId)?.progress === said.progress) actor.latestProgress = undefined
     batch.counts.stored++
     return
   }
@@ -85,14 +87,6 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
   })
 }
 
-/** The last progress heard of the job's current attempt, if any. */
-function progressOf({ latestProgress: latest }: Actor, job: Job | undefined): number | undefined {
-  if (latest === undefined || job === undefined || latest.id !== job.plan.deploymentId) return undefined
-  return latest.attempt === attemptOf(job) ? latest.percent : undefined
-}
-
 function isOfAttempt({ attempt }: OtaReport, job: Job): boolean {
   return attempt === undefined || attempt === attemptOf(job)
 }
-
-const attemptOf = ({ attempt, back }: Job) => back?.attempt ?? attempt

@@ -16,6 +16,7 @@ import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Actor, newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, placeOf } from './incoming.ts'
+import { withLatestProgress } from './latest-progress.ts'
 import { declinesGrant } from './preconditions.ts'
 import type { Reply } from './protocol.ts'
 
@@ -67,7 +68,8 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
   // farewell must not get an earlier time than that.
   const heardAt = isFarewell(wish.request) ? (actor?.heardAt ?? 0) : 0
   const now = Millis(Math.max(toMillis(item.receivedAt), heardAt))
-  const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
+  const known = batch.open.devices.get(wish.deviceId) ?? actor?.device
+  const before = actor && known ? withLatestProgress(actor, known) : known
   // The limit is for the whole fleet. Each shard checks it for itself, because it holds its devices in memory.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
   const isDeclined = before !== undefined && declinesGrant(actor, before, wish.request)

@@ -267,6 +267,21 @@ describe('a rule that fits a device', () => {
     expect(told(bench.apply([request('a', 2, back)]))).toEqual(['alert.resolved'])
   })
 
+  test('ends when the device leaves its target, although rules change while that is being saved', () => {
+    const rule = ruleOf({ target: { type: 'group', value: 'a' } })
+    const bench = new ShardBench([deviceOf('a', { status: 'online', group: 'a' })])
+    bench.work({ alertSettings: settingsOf(rule) })
+    bench.apply([telemetry('a', 1, '{"t":11}')])
+    const edit = { kind: 'edit', replace: false, group: 'b' } as const
+    expect(told(bench.apply([request('a', 2, edit)]))).toEqual(['alert.resolved'])
+    bench.work({ settle: false, alertSettings: { ...settingsOf(rule), revision: 2 } })
+    expect(told(bench.work({ sweep: at(250) }))).toEqual([])
+    expect(told(bench.apply([telemetry('a', 300, '{"t":12}')]))).toEqual([])
+    bench.apply([request('a', 400, { ...edit, group: 'a' })])
+    bench.work({ settle: false, alertSettings: { ...settingsOf(rule), revision: 3 } })
+    expect(told(bench.apply([telemetry('a', 401, '{"t":9}')]))).toEqual(['alert.resolved'])
+  })
+
   test('accepts what users do to its alert', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf()) })

@@ -88,15 +88,21 @@ export class ShardAlerts {
     }
   }
 
-  /** Sets the rules and silences. The next sweep judges every instance again. */
-  settle(settings: AlertSettings, actors: Iterable<Actor>, now: Millis): void {
+  /** Sets the rules and silences. The next sweep judges every instance again. An actor that is `isChanging` has a change that
+   *  is being saved, so it gets its rules later, by its new record. */
+  settle(
+    settings: AlertSettings,
+    actors: Iterable<Actor>,
+    { now, isChanging }: { readonly now: Millis; readonly isChanging: (actor: Actor) => boolean },
+  ): void {
     this.#book = new RuleBook(settings, this.#book)
     const all = [...actors]
     for (const actor of all) {
       this.#outdated.add(actor)
       this.#ports.reschedule(actor)
     }
-    for (const actor of all.slice(0, LIMITS.dueDevicesPerTaskMax)) this.watchOf(actor, now)
+    for (const actor of all.slice(0, LIMITS.dueDevicesPerTaskMax))
+      if (!isChanging(actor)) this.watchOf(actor, now)
     this.#fleet.settle(this.#book.fleet, all, now)
   }
 
@@ -172,7 +178,10 @@ export class ShardAlerts {
 
   /** Called when something happened that rules may wait for. */
   triggered(actor: Actor, trigger: AlertTrigger, incoming: Incoming, decisions: AlertDecisions): void {
-    this.#triggered(actor, trigger, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
+    // Each line of a message has a moment of its own, so that each counts, also when it is read again.
+    const line = trigger.kind === 'log' ? trigger.line : 0
+    const at = Micros(incoming.item.receivedAt + line)
+    this.#triggered(actor, trigger, { at, isNew: incoming.isNew }, decisions)
   }
 
   /** Called when a decision changed the device, because its rules or their conditions may have changed, too. */

@@ -101,8 +101,7 @@ export class Shard {
       assert(this.#isLoaded, 'a shard is loaded before it works')
       return this.work(task)
     }
-    if (task.alertSettings !== undefined)
-      this.#alerts.settle(task.alertSettings, this.#roster.actors.values(), task.now)
+    this.#settleAlerts(task)
     this.load(task.devices, task.applied, task.now)
     return undefined
   }
@@ -134,8 +133,7 @@ export class Shard {
       if (actor !== undefined) this.#takeOver.note(actor, task.now)
     }
     if (task.wants !== undefined) this.#wants = task.wants
-    if (task.alertSettings !== undefined)
-      this.#alerts.settle(task.alertSettings, this.#roster.actors.values(), task.now)
+    this.#settleAlerts(task)
     if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
@@ -335,6 +333,12 @@ export class Shard {
       if (open.rows) raise(this.#covered, position)
     }
     this.#roster.settle(open, now)
+  }
+
+  #settleAlerts({ alertSettings, now }: ShardTask): void {
+    if (alertSettings === undefined) return
+    const isChanging = ({ device }: Actor) => this.#open?.devices.has(device.id) === true
+    this.#alerts.settle(alertSettings, this.#roster.actors.values(), { now, isChanging })
   }
 
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {

@@ -224,20 +224,25 @@ function applyLog(actor: Actor, incoming: Incoming, batch: Batch): void {
   const { id: deviceId } = actor.device
   const version = placeOf(incoming)
   const isPublished = incoming.isNew && isWanted(batch.wants.log, deviceId)
-  for (const { at, body } of log.entries) {
+  for (const [line, { at, body }] of log.entries.entries()) {
     const row = { deviceId, kind: 'log', at, version, body } as const
     batch.history.add(row, receivedAt)
     if (isPublished)
       batch.open.feed.push({ kind: 'log', event: 'device.log', deviceId, at: toMillis(at), row })
-    if (actor.watch !== undefined && incoming.isFirst) applyLogRules(actor, body, incoming, batch)
+    if (actor.watch !== undefined && incoming.isFirst) applyLogRules(actor, { body, line }, incoming, batch)
   }
 }
 
-function applyLogRules(actor: Actor, body: string, incoming: Incoming, batch: Batch): void {
+function applyLogRules(
+  actor: Actor,
+  { body, line }: { readonly body: string; readonly line: number },
+  incoming: Incoming,
+  batch: Batch,
+): void {
   if (actor.watch === undefined || actor.watch.fit.eventLeaves.length === 0) return
   // Written by readLogLines.
   const { level, message } = JSON.parse(body) as { readonly level: LogLevel; readonly message: string }
-  batch.alerts.triggered(actor, { kind: 'log', level, message }, incoming, batch.decisions)
+  batch.alerts.triggered(actor, { kind: 'log', level, message, line }, incoming, batch.decisions)
 }
 
 function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
