@@ -53,8 +53,9 @@ export const OTA_LIMITS = {
   otaStatesAtOnce: 1_000,
   otaConcurrentMax: 1_000,
   otaRetriesMax: 10,
-  /** Interval between rounds. Long enough for the final state of the last job to arrive. */
-  otaTickMs: 500,
+  /** The leader's rest between two rounds. */
+  otaRestMinMs: 50,
+  otaRestMaxMs: 500,
   otaRequestsAtOnce: 100,
   /** Metrics checked by one gate. */
   gateMetricsMax: 8,

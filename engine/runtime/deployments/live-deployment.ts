@@ -1,10 +1,12 @@
 // An unfinished deployment as the leader works on it.
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
 import type { HeldReason } from '../../../schemas/vocabulary.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf, type DeploymentCount } from '../../domain/ota/deployment-count.ts'
+import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { startHoldReason } from '../../domain/ota/grant-plan.ts'
-import type { JobPlan } from '../../domain/ota/job.ts'
+import type { JobGoal, JobPlan } from '../../domain/ota/job.ts'
 import { isEarly } from '../../domain/ota/job-table.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { DeploymentState } from '../../ports/deployments.ts'
@@ -53,6 +55,18 @@ export function planOf(deployment: Deployment, stage: number): JobPlan {
     force,
     preconditions,
   }
+}
+
+/** The firmware with this version for devices of the type. */
+export function goalOf(
+  records: Iterable<FirmwareRecord>,
+  type: string | undefined,
+  version: string | undefined,
+): JobGoal | undefined {
+  for (const { id, version: name, reportsAs, sha256, deviceType, status } of records)
+    if (deviceType === type && status !== 'yanked' && isSameVersion(reportsAs, version))
+      return { firmwareId: id, version: name, reportsAs, sha256 }
+  return undefined
 }
 
 export function toLive(

@@ -34,7 +34,7 @@ function lead(store: MemoryStore, tally: Partial<JobTally> = { counts: { pending
     record: async () => undefined,
     failed: (error) => failures.push(error),
   })
-  return { orchestrator, enlisted, cancelled, failures, rounds: () => rounds }
+  return { orchestrator, time, enlisted, cancelled, failures, rounds: () => rounds }
 }
 
 const named = (stage: number, count: number) =>
@@ -88,4 +88,22 @@ test('a job that was begun again while its deployment ended is cancelled: nobody
   await expect.poll(rounds).toBe(1)
   orchestrator.close()
   expect(cancelled).toEqual(stoppable)
+})
+
+test('while places are given, the next round begins soon, and otherwise after a rest', async () => {
+  const busy = { deviceId: 'device-0-0' as DeviceId, parentId: undefined, grants: 0 }
+  const waiting = { counts: { pending: 1 }, unfinished: 1, ready: 1, candidates: [{ ...busy, since: 0 }] }
+  const roundsWithin = async (ms: number, tally: Partial<JobTally>) => {
+    const { orchestrator, time, rounds, failures } = lead(new MemoryStore({ partitionOf }), tally)
+    await orchestrator.open()
+    await orchestrator.begin(deployment({ total: 1 }), { stages: [named(0, 1)], skipped: [] })
+    await time.advance(1_000)
+    const before = rounds()
+    await time.advance(ms)
+    orchestrator.close()
+    expect(failures).toEqual([])
+    return rounds() - before
+  }
+  expect(await roundsWithin(5_000, waiting)).toBeGreaterThan(90)
+  expect(await roundsWithin(5_000, { ...waiting, ready: 0, candidates: [] })).toBeLessThan(12)
 })

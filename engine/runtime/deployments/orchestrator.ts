@@ -8,7 +8,6 @@
 // O3. One thing at a time: a user's request and a round never decide at the same time.
 
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
-import { isSameVersion } from '../../../schemas/same-version.ts'
 import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { chunks } from '../../domain/chunks.ts'
@@ -17,7 +16,6 @@ import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/d
 import { countOf } from '../../domain/ota/deployment-count.ts'
 import { abortDeployment, advance, withFinalCounts } from '../../domain/ota/deployment-progress.ts'
 import { type Grant, planGrants, type RunningDeployment } from '../../domain/ota/grant-plan.ts'
-import type { JobGoal } from '../../domain/ota/job.ts'
 import { type GateQuestion, type GateValue, gateQuestion } from '../../domain/ota/stage-gate.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
@@ -42,6 +40,7 @@ import {
 import { FinishedDeployments } from './finished-deployments.ts'
 import { GateWatch } from './gate-watch.ts'
 import {
+  goalOf,
   isEnlisted,
   type LiveDeployment,
   markEnlisted,
@@ -55,6 +54,7 @@ import {
   withScope,
 } from './live-deployment.ts'
 import { Pace } from './pace.ts'
+import { RoundRest } from './round-rest.ts'
 
 export interface OrchestratorPorts {
   readonly store: Pick<Store, 'save' | 'documents' | 'devices'>
@@ -88,6 +88,9 @@ export class Orchestrator {
   readonly #past = new FinishedDeployments()
   #grants: readonly Grant[] = []
   readonly #decisions = new SerialQueue()
+  readonly #rest = new RoundRest()
+  /** Places given since the last rest. */
+  #given = 0
   #wake = () => {}
   #isClosed = false
 
@@ -213,7 +216,9 @@ export class Orchestrator {
       await this.supersede(each.deployment.id)
       await this.#enlist(each)
     }
+    const began = this.#ports.clock.ticks()
     const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
+    this.#rest.counted(this.#ports.clock.ticks() - began)
     const now = this.#ports.clock.now()
     this.#leaps.measure()
     const times = { now, leaps: this.#leaps.all }
@@ -269,8 +274,15 @@ export class Orchestrator {
       } catch (error) {
         failed(error)
       }
-      await Promise.race([schedule.sleep(LIMITS.otaTickMs), woken])
+      await Promise.race([schedule.sleep(this.#restMs()), woken])
     }
+  }
+
+  #restMs(): number {
+    const places = [...this.#live.values()].reduce((sum, live) => sum + windowOf(live), 0)
+    const given = this.#given
+    this.#given = 0
+    return this.#rest.after({ given, places, at: this.#ports.clock.ticks() })
   }
 
   /** Asks members to take their jobs. A member that no longer takes its job is left out. */
@@ -323,6 +335,7 @@ export class Orchestrator {
     // Replaces the previous grants, which have all been answered.
     await store.save({ ...NO_SAVE, claims, documents: [grantsDocument(grants)] })
     this.#grants = grants
+    this.#given += grants.length
     this.#note(rollbackEntries(grants))
     for (const { deploymentId, kind } of grants)
       if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)
@@ -337,29 +350,13 @@ export class Orchestrator {
   }
 
   #give({ deploymentId, deviceId, kind, number, notAfter, version }: Grant): Promise<RequestOutcome> {
+    const { store, firmwares } = this.#ports
+    const goalBack = () => goalOf(firmwares.all(), store.devices.get(deviceId)?.type, version)
     const request: DeviceRequest =
       kind === 'start'
         ? { kind: 'ota_grant', deploymentId, number, notAfter }
-        : { kind: 'ota_roll_back', deploymentId, goal: this.#goalOf(deviceId, version) }
+        : { kind: 'ota_roll_back', deploymentId, goal: goalBack() }
     return this.#submit(deviceId, request)
-  }
-
-  /** The firmware with this version for the device's type. */
-  #goalOf(deviceId: DeviceId, version: string | undefined): JobGoal | undefined {
-    const type = this.#ports.store.devices.get(deviceId)?.type
-    for (const record of this.#ports.firmwares.all())
-      if (
-        record.deviceType === type &&
-        record.status !== 'yanked' &&
-        isSameVersion(record.reportsAs, version)
-      )
-        return {
-          firmwareId: record.id,
-          version: record.version,
-          reportsAs: record.reportsAs,
-          sha256: record.sha256,
-        }
-    return undefined
   }
 
   #submit(deviceId: DeviceId, request: DeviceRequest): Promise<RequestOutcome> {
