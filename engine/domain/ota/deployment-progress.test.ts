@@ -30,14 +30,14 @@ describe('after its end', () => {
     status: 'failed',
     finishedAt: Millis(50_000),
     counts: { timed_out: 2 },
-    stages: [{ total: 2, succeeded: 0, failed: 2, state: 'passed', since: Millis(0), startedAt: Millis(0) }],
+    stages: [{ total: 2, succeeded: 0, failed: 2, state: 'failed', since: Millis(0), startedAt: Millis(0) }],
   })
   const again = (more: Partial<JobTally>) => withFinalCounts(over, countOf(over, [tally(more)]))
 
   test('a job that was proved late is counted for what it is, and the status stands', () => {
     const after = again({ counts: { timed_out: 1, succeeded: 1 }, succeeded: 1, failed: 1 })
     expect(after).toMatchObject({ status: 'failed', counts: { timed_out: 1, succeeded: 1 } })
-    expect(after.stages[0]).toMatchObject({ succeeded: 1, failed: 1, state: 'passed' })
+    expect(after.stages[0]).toMatchObject({ succeeded: 1, failed: 1, state: 'failed' })
   })
 
   test('it is the same record where nothing has changed, and where a device has forgotten its job', () => {
@@ -66,12 +66,13 @@ describe('statuses', () => {
   })
 
   test.each([
-    [{ succeeded: 10 }, { counts: { succeeded: 10 } }, 'completed'],
-    [{ succeeded: 9, failed: 1 }, { counts: { succeeded: 9, failed: 1 } }, 'completed'],
-    [{ failed: 4 }, { counts: { failed: 4, cancelled: 6 } }, 'failed'],
-    [{}, { counts: { cancelled: 10 } }, 'completed'],
-  ] as const)('with %o it ends as %o says', (sums, counts, status) => {
-    expect(advanced(deployment(), [tally({ ...sums, ...counts })]).status).toBe(status)
+    [{ succeeded: 10 }, { counts: { succeeded: 10 } }, 'completed', 'passed'],
+    [{ succeeded: 9, failed: 1 }, { counts: { succeeded: 9, failed: 1 } }, 'completed', 'passed'],
+    [{ failed: 4 }, { counts: { failed: 4, cancelled: 6 } }, 'failed', 'failed'],
+    [{}, { counts: { cancelled: 10 } }, 'completed', 'passed'],
+  ] as const)('with %o it ends as %o says, and its last stage, too', (sums, counts, status, state) => {
+    const after = advanced(deployment(), [tally({ ...sums, ...counts })])
+    expect([after.status, after.stages.at(-1)?.state]).toEqual([status, state])
   })
 
   test('one that was paused when its first job began has begun', () => {

@@ -189,8 +189,9 @@ export function toNextStage(deployment: Deployment, now: Millis): Deployment {
 }
 
 function finish(deployment: Deployment, { succeeded, failed }: DeploymentCount, now: Millis): Deployment {
-  const passed = withStageState(deployment, deployment.stage, 'passed', now)
-  return withStatus(passed, succeeded > 0 || failed === 0 ? 'completed' : 'failed', now)
+  const isCompleted = succeeded > 0 || failed === 0
+  const ended = withStageState(deployment, deployment.stage, isCompleted ? 'passed' : 'failed', now)
+  return withStatus(ended, isCompleted ? 'completed' : 'failed', now)
 }
 
 function withStageState(deployment: Deployment, index: number, state: StageState, since: Millis): Deployment {
