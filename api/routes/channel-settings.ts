@@ -120,7 +120,9 @@ function readHeaders(
     if (OWN_HEADERS.test(name))
       return { refusal: invalid(path, { code: 'NOT_ALLOWED', message: 'is set by the service itself' }) }
     if (!HEADER_VALUE.test(value) || Buffer.byteLength(value) > HEADER_BYTES_MAX)
-      return { refusal: invalid(path, { code: 'WRONG_FORMAT', message: 'has a value that no header can have' }) }
+      return {
+        refusal: invalid(path, { code: 'WRONG_FORMAT', message: 'has a value that no header can have' }),
+      }
     headers.push([name, value])
   }
   return { headers: Object.fromEntries(headers) }
