@@ -1,6 +1,6 @@
 // Leaps of the clock. A timer counts elapsed time and must not count the time by which the clock was set forward.
 
-/** The clock was set forward by `ms`, to the time `at`. */
+/** The clock was set forward by `ms` when it showed `at`. */
 export interface Leap {
   readonly at: number
   readonly ms: number

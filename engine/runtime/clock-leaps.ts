@@ -35,7 +35,9 @@ export class ClockLeaps {
     const leaptMs = now - this.#lastNow - passedMs
     this.#lastNow = now
     this.#lastTicks = ticks
-    if (Math.abs(leaptMs) > LEAP_MS_MIN) this.#all = withLeap(this.#all, { at: now, ms: leaptMs })
+    // What began after the leap and before this measurement has a later time than the clock would show without the leap.
+    const at = now - leaptMs
+    if (Math.abs(leaptMs) > LEAP_MS_MIN) this.#all = withLeap(this.#all, { at, ms: leaptMs })
     return { now, passedMs, leaptMs }
   }
 }
