@@ -7,6 +7,7 @@ import { ADMIN } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, barriersOfThemes, settled } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { heldBack } from './testing/held-back.ts'
 import { AWAY, dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
 
@@ -254,8 +255,11 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     context.on('request', (request) => {
       if (request.url().endsWith('/auth/session/refresh')) renewals.push(request.url())
     })
+    // The token would end again in a tab whose day passes after the renewal.
+    const held = await Promise.all([page, other].map((tab) => heldBack(tab, '**/auth/session/refresh')))
     const aDayMs = 86_400_000
     await Promise.all([page.clock.fastForward(aDayMs), other.clock.fastForward(aDayMs)])
+    for (const { release } of held) release()
     await Promise.all([page, other].map((tab) => go(tab, '/alerts/rules')))
     for (const tab of [page, other]) await tab.getByText('No rules yet').waitFor()
     expect(renewals).toHaveLength(1)
