@@ -64,8 +64,8 @@ class LongAndSharingFirst extends BaseSequencer {
 // A config file is read by the tool as its default export.
 export default defineConfig({
   test: {
-    // Much of the time of a test is waiting for real servers, so two cores have work for four.
-    maxWorkers: 4,
+    // A third of the time of a test is waiting for real servers, so two cores have work for three.
+    maxWorkers: 3,
     sequence: { sequencer: LongAndSharingFirst },
     projects: [
       // Milliseconds, but for the models with their hundreds of runs, which a busy machine stretches.
