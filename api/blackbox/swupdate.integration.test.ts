@@ -99,10 +99,11 @@ describe.skipIf(SWUPDATE === undefined)(`SWUpdate${SWUPDATE === undefined ? ` ($
     })
     expect(created.status, created.text).toBe(201)
     const before = start('board', token)
-    await until('the file is installed', () => existsSync(installed), LONG_MS).catch((error: unknown) => {
+    // The file is there before its content.
+    const isInstalled = () => existsSync(installed) && readFileSync(installed, 'utf8') === 'version 2.0'
+    await until('the file is installed', isInstalled, LONG_MS).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${said}`)
     })
-    expect(readFileSync(installed, 'utf8')).toBe('version 2.0')
     await reaches('board', 'installing')
     await stop(before)
     start('board', token, 'good')
