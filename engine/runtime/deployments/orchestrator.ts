@@ -89,8 +89,6 @@ export class Orchestrator {
   #grants: readonly Grant[] = []
   readonly #decisions = new SerialQueue()
   readonly #rest = new RoundRest()
-  /** Places given since the last rest. */
-  #given = 0
   #wake = () => {}
   #isClosed = false
 
@@ -280,9 +278,7 @@ export class Orchestrator {
 
   #restMs(): number {
     const places = [...this.#live.values()].reduce((sum, live) => sum + windowOf(live), 0)
-    const given = this.#given
-    this.#given = 0
-    return this.#rest.after({ given, places, at: this.#ports.clock.ticks() })
+    return this.#rest.after({ places, at: this.#ports.clock.ticks() })
   }
 
   /** Asks members to take their jobs. A member that no longer takes its job is left out. */
@@ -335,7 +331,7 @@ export class Orchestrator {
     // Replaces the previous grants, which have all been answered.
     await store.save({ ...NO_SAVE, claims, documents: [grantsDocument(grants)] })
     this.#grants = grants
-    this.#given += grants.length
+    this.#rest.gave(grants.length)
     this.#note(rollbackEntries(grants))
     for (const { deploymentId, kind } of grants)
       if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)

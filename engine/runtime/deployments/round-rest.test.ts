@@ -5,7 +5,10 @@ import { RoundRest } from './round-rest.ts'
 function restsOf(given: readonly number[], countedMs = 0): readonly number[] {
   const rest = new RoundRest()
   rest.counted(countedMs)
-  return given.map((each, i) => rest.after({ given: each, places: 1_000, at: i * 100 }))
+  return given.map((each, i) => {
+    rest.gave(each)
+    return rest.after({ places: 1_000, at: i * 100 })
+  })
 }
 
 const rounds = (count: number, given: number) => new Array<number>(count).fill(given)
@@ -24,7 +27,10 @@ test('the rest is long while few places become free, and soon after the last was
 
 test('a few places are given again sooner than many', () => {
   const rest = new RoundRest()
-  const few = Array.from({ length: 50 }, (_, i) => rest.after({ given: 1, places: 10, at: i * 200 }))
+  const few = Array.from({ length: 50 }, (_, i) => {
+    rest.gave(1)
+    return rest.after({ places: 10, at: i * 200 })
+  })
   expect(few.at(-1)).toBe(50)
 })
 

@@ -11,6 +11,8 @@ export class RoundRest {
   /** Places given per millisecond. */
   #rate = 0
   #at: number | undefined
+  /** Places given since the last rest. */
+  #given = 0
   #countedMs = 0
 
   /** Notes how long it took to count all jobs. */
@@ -18,20 +20,18 @@ export class RoundRest {
     this.#countedMs = ms
   }
 
-  /** Returns the rest after a round that gave so many of all places. It is never shorter than the count took, so that a large
-   *  fleet is not busy counting. `at` is the time by `ticks`. */
-  after({
-    given,
-    places,
-    at,
-  }: {
-    readonly given: number
-    readonly places: number
-    readonly at: number
-  }): number {
+  /** Notes that a round gave so many places. */
+  gave(places: number): void {
+    this.#given += places
+  }
+
+  /** Returns the rest after a round. It is never shorter than the count took, so that a large fleet is not busy counting.
+   *  `places`: how many there are in all. `at`: the time by `ticks`. */
+  after({ places, at }: { readonly places: number; readonly at: number }): number {
     const passedMs = Math.max(1, at - (this.#at ?? at - SMOOTH_MS))
     this.#at = at
-    this.#rate += (given / passedMs - this.#rate) * (1 - Math.exp(-passedMs / SMOOTH_MS))
+    this.#rate += (this.#given / passedMs - this.#rate) * (1 - Math.exp(-passedMs / SMOOTH_MS))
+    this.#given = 0
     const { otaRestMinMs, otaRestMaxMs } = LIMITS
     const wanted = this.#rate > 0 ? (SHARE * places) / this.#rate : otaRestMaxMs
     return Math.max(otaRestMinMs, this.#countedMs, Math.min(wanted, otaRestMaxMs))
