@@ -57,6 +57,8 @@ export const OTA_LIMITS = {
   otaRestMinMs: 50,
   otaRestMaxMs: 500,
   otaRequestsAtOnce: 100,
+  /** Members asked to take their job in one round. */
+  otaEnlistedAtOnce: 200,
   /** Metrics checked by one gate. */
   gateMetricsMax: 8,
   otaGateRetryMs: 5_000,

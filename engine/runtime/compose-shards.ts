@@ -57,16 +57,14 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
         },
         { clock, schedule, log, store, inserter, openThread },
         {
-          perform: (proposal, holding) => {
+          perform: (proposal, holding, heldBack) => {
             metrics.ota.jobsMoved(proposal.feed)
             metrics.alerts.moved(proposal.feed)
-            const unsent = new Set<DeviceId>()
             performer.perform(proposal, (id: DeviceId) => {
               const may = !isClaimed || mayAct(holding.claimOf(partitionOf(id)))
-              if (!may) unsent.add(id)
+              if (!may) heldBack(id)
               return may
             })
-            return unsent
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)

@@ -1,4 +1,5 @@
-// Performs the effects of a batch once it is saved: send, tell, and only then acknowledge (R4).
+// Performs the effects of a batch once it is saved: send, tell, and only then acknowledge (R4). Of a large batch the sender
+// sends the rest a few turns of the event loop later.
 //
 // - The store refuses saves of a stale owner, but nothing stops such an owner from talking to devices and listeners. So
 //   the lease is checked before each message, cut and frame. What is held back is said by the next owner, whose shard
@@ -66,9 +67,12 @@ export class Performer {
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
     errors.publishFor(proposal.deadLetters, mayAct)
-    this.#cut(proposal.cuts.filter(mayAct))
-    for (const deviceId of proposal.removed.filter(mayAct)) void broker.free(deviceId)
-    for (const deviceId of proposal.ended.filter(mayAct)) broker.end(deviceId)
+    const { cuts, removed, ended } = proposal
+    // A device gets nothing after its cut.
+    if (cuts.length > 0 || removed.length > 0 || ended.length > 0) sender.flush()
+    this.#cut(cuts.filter(mayAct))
+    for (const deviceId of removed.filter(mayAct)) void broker.free(deviceId)
+    for (const deviceId of ended.filter(mayAct)) broker.end(deviceId)
     sender.send(proposal, mayAct)
     const events = [
       ...proposal.feed,

@@ -56,9 +56,15 @@ class Node {
       broker: broker as never,
       gateways: unused as never,
       history: unused as never,
-      sender: new Sender(broker as never, ingest as never, unused as never, (error) =>
-        expect.fail(String(error)),
-      ),
+      sender: new Sender({
+        ...{
+          broker: broker as never,
+          ingest,
+          otaMessages: unused as never,
+          schedule: place.time.newIncarnation().schedule,
+        },
+        failed: (error) => expect.fail(String(error)),
+      }),
       errors: { publishFor: () => {} },
       feed: { publish: (events) => this.said.push(...events.map(({ kind }) => `feed ${kind}`)) },
       waits: new CommandWaits(),
@@ -66,15 +72,13 @@ class Node {
       recordRefusal: () => {},
       mesh: undefined,
     })
-    this.node.perform = (proposal, claims) => {
-      const unsaid = new Set<DeviceId>()
+    this.node.perform = (proposal, claims, heldBack) => {
       performer.perform(proposal, (deviceId) => {
         const own = claims.filter(({ partition }) => partition === partitionOf(deviceId))
         const may = own.some((claim) => this.ownership.mayAct(claim))
-        if (!may) unsaid.add(deviceId)
+        if (!may) heldBack(deviceId)
         return may
       })
-      return unsaid
     }
     this.ownership.start()
   }

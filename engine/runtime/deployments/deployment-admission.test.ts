@@ -22,7 +22,7 @@ function admissionTo(count: number, later: FirmwareRecord | 'removed' = FIRMWARE
   let firmware: FirmwareRecord | undefined = FIRMWARE
   const ids = Array.from({ length: count }, (_, n) => `device-${n}` as DeviceId)
   const ports = {
-    store: { devices: { get: () => undefined, matching: () => ids } },
+    store: { devices: { summary: () => undefined, matching: () => ids } },
     firmwares: { get: () => firmware },
     clock: { now: () => Millis(1) },
     firmwareOf: async () => {

@@ -28,7 +28,7 @@ export interface Admission {
 }
 
 interface AdmissionPorts extends Pick<OrchestratorPorts, 'firmwareOf'> {
-  readonly store: { readonly devices: Pick<Directory, 'get' | 'matching'> }
+  readonly store: { readonly devices: Pick<Directory, 'summary' | 'matching'> }
   readonly firmwares: Pick<Firmwares, 'get'>
   readonly clock: Pick<Clock, 'now'>
 }
@@ -107,7 +107,7 @@ export class DeploymentAdmission {
     const aspirants: AdmissionCandidate[] = []
     for (const some of chunks(ids, LIMITS.otaStatesAtOnce))
       for (const state of await this.#ports.firmwareOf(some)) {
-        const type = state && this.#ports.store.devices.get(state.deviceId)?.type
+        const type = state && this.#ports.store.devices.summary(state.deviceId)?.type
         if (state !== undefined && type !== undefined) aspirants.push({ state, type })
       }
     return aspirants

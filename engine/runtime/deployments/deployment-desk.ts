@@ -27,6 +27,7 @@ import type {
 } from '../../ports/deployments.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
 import { DeploymentAdmission } from './deployment-admission.ts'
+import { type ListedMembers, listedMembers } from './listed-members.ts'
 import { windowOf } from './live-deployment.ts'
 import { fits, toMemberJob } from './member-jobs.ts'
 import { Orchestrator, type OrchestratorPorts } from './orchestrator.ts'
@@ -130,12 +131,11 @@ export class DeploymentDesk {
     const members = state && (await this.#orchestrator.membersOf(id))
     if (state === undefined || members === undefined) return undefined
     const { q = '', group, offset, limit } = query
-    const skipped = new Map(members.skipped.map(({ deviceId, reason }) => [deviceId, reason]))
-    const stageOf = new Map(members.stages.flatMap((ids, stage) => ids.map((each) => [each, stage] as const)))
+    const { ids, skipped, stageOf } = listedMembers(members)
     const isAsked = (each: DeviceId) =>
       each.startsWith(q) &&
       (group === undefined || isWithin(this.#ports.store.devices.summary(each)?.group, group))
-    const all = [...stageOf.keys(), ...skipped.keys()].filter(isAsked).sort()
+    const all = q === '' && group === undefined ? ids : ids.filter(isAsked)
     const show = (ids: readonly DeviceId[]) => this.#show(ids, { state, skipped, stageOf })
     if (query.status === undefined && query.held === undefined)
       return { jobs: await show(all.slice(offset, offset + limit)), total: all.length }
@@ -171,7 +171,7 @@ export class DeploymentDesk {
       statusReason: undefined,
       total: aspirants.length,
       groups: [
-        ...new Set(aspirants.map(({ state }) => this.#ports.store.devices.get(state.deviceId)?.group)),
+        ...new Set(aspirants.map(({ state }) => this.#ports.store.devices.summary(state.deviceId)?.group)),
       ],
       stages: members.stages.map(
         (ids, i): Stage => ({
@@ -228,15 +228,7 @@ export class DeploymentDesk {
 
   async #show(
     ids: readonly DeviceId[],
-    {
-      state,
-      skipped,
-      stageOf,
-    }: {
-      readonly state: DeploymentState
-      readonly skipped: ReadonlyMap<DeviceId, OtaSkipReason>
-      readonly stageOf: ReadonlyMap<DeviceId, number>
-    },
+    { state, skipped, stageOf }: Omit<ListedMembers, 'ids'> & { readonly state: DeploymentState },
   ): Promise<readonly MemberJob[]> {
     const { deployment } = state
     const now = this.#ports.clock.now()

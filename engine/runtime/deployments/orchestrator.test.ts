@@ -10,10 +10,16 @@ import { deploymentDocument } from './deployment-documents.ts'
 import { Orchestrator } from './orchestrator.ts'
 
 /** Leaders, one after the other, on one store. By default all jobs wait. */
-function lead(store: MemoryStore, tally: Partial<JobTally> = { counts: { pending: 3 }, unfinished: 3 }) {
+function lead(
+  store: MemoryStore,
+  tally: Partial<JobTally> = { counts: { pending: 3 }, unfinished: 3 },
+  /** Enlisting is answered once this resolves. */
+  asked: Promise<void> = Promise.resolve(),
+) {
   const time = new SimTime(Millis(1_000_000))
   const enlisted: string[] = []
   const cancelled: DeviceId[] = []
+  const granted: DeviceId[] = []
   const failures: unknown[] = []
   let rounds = 0
   const orchestrator = new Orchestrator({
@@ -23,6 +29,8 @@ function lead(store: MemoryStore, tally: Partial<JobTally> = { counts: { pending
     submit: async (deviceId, request) => {
       if (request.kind === 'ota_enlist') enlisted.push(`${deviceId} in stage ${request.plan.stage}`)
       if (request.kind === 'ota_cancel') cancelled.push(deviceId)
+      if (request.kind === 'ota_grant') granted.push(deviceId)
+      if (request.kind === 'ota_enlist') await asked
       return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
     },
     tallies: async ([id]) => (id === undefined ? [] : [{ ...emptyTally(id, 0), ...tally }]),
@@ -34,7 +42,7 @@ function lead(store: MemoryStore, tally: Partial<JobTally> = { counts: { pending
     record: async () => undefined,
     failed: (error) => failures.push(error),
   })
-  return { orchestrator, time, enlisted, cancelled, failures, rounds: () => rounds }
+  return { orchestrator, time, enlisted, cancelled, granted, failures, rounds: () => rounds }
 }
 
 const named = (stage: number, count: number) =>
@@ -106,4 +114,21 @@ test('while places are given, the next round begins soon, and otherwise after a 
   }
   expect(await roundsWithin(5_000, waiting)).toBeGreaterThan(90)
   expect(await roundsWithin(5_000, { ...waiting, ready: 0, candidates: [] })).toBeLessThan(12)
+})
+
+test('places are given while members are still asked to take their jobs', async () => {
+  const first = 'device-0-0' as DeviceId
+  const candidates = [{ deviceId: first, parentId: undefined, grants: 0, since: 0 }]
+  const waiting = { counts: { pending: 1 }, unfinished: 1, ready: 1, candidates }
+  let answer = () => {}
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const { orchestrator, granted, enlisted } = lead(new MemoryStore({ partitionOf }), waiting, asked)
+  await orchestrator.open()
+  await orchestrator.begin(deployment({ total: 2_000 }), { stages: [named(0, 2_000)], skipped: [] })
+  await expect.poll(() => granted).toEqual([first])
+  expect(enlisted.length).toBeLessThan(2_000)
+  answer()
+  orchestrator.close()
 })

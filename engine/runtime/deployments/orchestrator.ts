@@ -7,6 +7,7 @@
 //     be in flight. Repeating a grant changes nothing. So there are never more jobs than places.
 // O3. One thing at a time: a user's request and a round never decide at the same time.
 
+import { eachAtOnce } from '../../../schemas/each-at-once.ts'
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { SerialQueue } from '../../../schemas/serial-queue.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
@@ -78,7 +79,6 @@ export interface OrchestratorPorts {
 }
 
 export const OTA_AUTHOR = { kind: 'ota', id: 'ota' } as const
-const ENLIST_AT_ONCE = 1_000
 
 export class Orchestrator {
   readonly #ports: OrchestratorPorts
@@ -186,12 +186,9 @@ export class Orchestrator {
     const ids = [...stages.flat(), ...skipped.map(({ deviceId }) => deviceId)]
     for (const some of chunks(ids, LIMITS.otaStatesAtOnce)) {
       const superseded = supersededJobs(kind, await this.#ports.firmwareOf(some), isOlder)
-      for (const jobs of chunks(superseded, LIMITS.otaRequestsAtOnce))
-        await Promise.all(
-          jobs.map(({ deviceId, deploymentId }) =>
-            this.#submit(deviceId, { kind: 'ota_cancel', deploymentId, code: 'SUPERSEDED' }),
-          ),
-        )
+      await eachAtOnce(superseded, LIMITS.otaRequestsAtOnce, async ({ deviceId, deploymentId }) => {
+        await this.#submit(deviceId, { kind: 'ota_cancel', deploymentId, code: 'SUPERSEDED' })
+      })
     }
     await this.#save([{ ...live.deployment, hasSuperseded: true }])
   }
@@ -210,10 +207,7 @@ export class Orchestrator {
     await this.#forget(this.#ports.clock.now())
     const live = [...this.#live.values()]
     if (live.length === 0) return
-    for (const each of live) {
-      await this.supersede(each.deployment.id)
-      await this.#enlist(each)
-    }
+    for (const each of live) await this.supersede(each.deployment.id)
     const began = this.#ports.clock.ticks()
     const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
     this.#rest.counted(this.#ports.clock.ticks() - began)
@@ -231,7 +225,9 @@ export class Orchestrator {
     }
     if (moved.length > 0) await this.#save(moved)
     for (const each of live) await this.#stop(each)
-    await this.#giveNew(live, now)
+    // Members are asked while places are given, so that no place is empty until all of a large fleet are asked. Both end
+    // before the next count.
+    await allEnded([this.#giveNew(live, now), ...live.map((each) => this.#enlist(each))])
   }
 
   /** Counts again for finished deployments, because jobs that are proved late count, too. */
@@ -285,16 +281,12 @@ export class Orchestrator {
   async #enlist(live: LiveDeployment): Promise<void> {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
-    const next = membersFrom(members, live.enlisted, ENLIST_AT_ONCE)
-    for (const some of chunks(next, LIMITS.otaRequestsAtOnce)) {
-      await Promise.all(
-        some.map(({ deviceId, stage }) =>
-          this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) }),
-        ),
-      )
-      live.enlisted += some.length
-    }
-    if (!isEnlisted(live)) this.#wake()
+    const next = membersFrom(members, live.enlisted, LIMITS.otaEnlistedAtOnce)
+    await eachAtOnce(next, LIMITS.otaRequestsAtOnce, async ({ deviceId, stage }) => {
+      await this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) })
+    })
+    live.enlisted += next.length
+    if (next.length > 0) this.#wake()
   }
 
   /** Tells those devices that can still stop that the deployment has stopped. */
@@ -303,12 +295,9 @@ export class Orchestrator {
     const isOver = isFinalStatus(status) || status === 'rolling_back'
     if (!isOver || count.stoppable.length === 0) return
     const code = status === 'cancelled' ? 'CANCELLED' : (statusReason ?? status).toUpperCase()
-    for (const some of chunks(count.stoppable, LIMITS.otaRequestsAtOnce))
-      await Promise.all(
-        some.map((deviceId) =>
-          this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code }),
-        ),
-      )
+    await eachAtOnce(count.stoppable, LIMITS.otaRequestsAtOnce, async (deviceId) => {
+      await this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code })
+    })
   }
 
   async #giveNew(live: readonly LiveDeployment[], now: Millis): Promise<void> {
@@ -339,10 +328,10 @@ export class Orchestrator {
   }
 
   async #giveOut(): Promise<void> {
-    for (const some of chunks(this.#grants, LIMITS.otaRequestsAtOnce)) {
-      await Promise.all(some.map((grant) => this.#give(grant)))
-      this.#grants = this.#grants.slice(some.length)
-    }
+    await eachAtOnce(this.#grants, LIMITS.otaRequestsAtOnce, async (grant) => {
+      await this.#give(grant)
+    })
+    this.#grants = []
   }
 
   #give({ deploymentId, deviceId, kind, number, notAfter, version }: Grant): Promise<RequestOutcome> {
@@ -390,4 +379,10 @@ export class Orchestrator {
     await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => documentRemovals(id)) })
     for (const { id } of old) this.#past.forget(id)
   }
+}
+
+/** Resolves once all work has ended, even if some of it fails. */
+async function allEnded(work: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(work))
+    if (outcome.status === 'rejected') throw outcome.reason
 }

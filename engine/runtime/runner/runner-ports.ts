@@ -26,9 +26,9 @@ export interface RunnerPorts {
 }
 
 export interface RunnerHost {
-  /** Called after the save, with what the runner holds by then (runner H3). Returns the devices for which something was
-   *  held back, because this node may not own them any more. */
-  perform(proposal: Proposal, holding: HeldPartitions): ReadonlySet<DeviceId>
+  /** Called after the save, with what the runner holds by then (runner H3). Calls `heldBack` for devices for which
+   *  something was held back, because this node may not own them any more. Messages may be sent after the return. */
+  perform(proposal: Proposal, holding: HeldPartitions, heldBack: (id: DeviceId) => void): void
   /** Called when the runner cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or will have soon. */

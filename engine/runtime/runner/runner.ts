@@ -334,7 +334,7 @@ export class Runner {
   }
 
   #perform(proposal: Proposal): void {
-    for (const id of this.#host.perform(proposal, this.#held)) this.#unsent.add(id)
+    this.#host.perform(proposal, this.#held, (id) => this.#unsent.add(id))
   }
 
   #nextPortion(): Portion | undefined {

@@ -46,8 +46,8 @@ export class ShardsNode {
   unread: Partition | undefined
   /** While true, devices are loaded late. */
   isLoadHeld = false
-  /** Performs a proposal that was saved under these claims. Returns the devices for which something was held back. */
-  perform: (proposal: Proposal, claims: readonly Claim[]) => ReadonlySet<DeviceId> = () => new Set()
+  /** Performs a proposal that was saved under these claims. Calls `heldBack` for what it may not send. */
+  perform: (proposal: Proposal, claims: readonly Claim[], heldBack: (id: DeviceId) => void) => void = () => {}
   readonly #place: SharedPlace
   #incarnations = 0
 
@@ -114,9 +114,9 @@ export class ShardsNode {
           openThread: (settings) => inlineThread(settings, () => 0),
         },
         {
-          perform: (proposal, holding) => {
+          perform: (proposal, holding, heldBack) => {
             this.performed.push(proposal)
-            return this.perform(proposal, holding.claims)
+            this.perform(proposal, holding.claims, heldBack)
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error
