@@ -128,7 +128,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     { sendable: (firmware, about) => ota.artifacts.sendable(firmware, about) },
   )
   const sendFailed = (error: unknown) => signal({ kind: 'send_failed', error })
-  const sender = new Sender({ broker, ingest, otaMessages, schedule, failed: sendFailed })
+  const sender = new Sender({ broker, ingest, otaMessages, clock, schedule, failed: sendFailed })
   const errors = new ErrorPublisher({ broker, now: () => ingest.now(), failed: sendFailed })
   const tokenIssuer = new TokenIssuer({
     broker,

@@ -5,18 +5,23 @@ import type { Downlink } from '../ports/broker.ts'
 import { Sender } from './sender.ts'
 import type { Outbound } from './shard/protocol.ts'
 
+const PUBLISH_MS = 0.5
+
 function setUp() {
   const sent: string[] = []
   const turns: (() => void)[] = []
+  let now = 0
   const sender = new Sender({
     broker: {
       publish: async ({ deviceId }: Downlink) => {
         sent.push(deviceId)
+        now += PUBLISH_MS
         return true
       },
     },
     ingest: { now: () => Millis(0), delivered: () => {} },
     otaMessages: { messageOf: () => undefined },
+    clock: { ticks: () => now },
     schedule: {
       after: (_, run) => {
         turns.push(run)

@@ -2,11 +2,12 @@
 // lost here is still due in the record, so it is sent again later (R5).
 //
 // A batch may hold a thousand messages, and signing and writing them takes longer than others should wait for their
-// PUBACKs. So only some are sent in one turn of the event loop.
+// PUBACKs. So it is sent in parts, one in each turn of the event loop.
 import type { DeviceId } from '../../schemas/ids.ts'
 import { toSubSuffix } from '../../schemas/topics.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Broker } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Ingest } from './ingress/ingest.ts'
 import type { OtaMessages } from './ota/ota-messages.ts'
@@ -16,7 +17,8 @@ import type { OtaOutbound, Outbound, Proposal } from './shard/protocol.ts'
 /** Whether this node may speak for the device at this moment. */
 export type MayAct = (deviceId: DeviceId) => boolean
 
-const SENT_IN_ONE_TURN = 16
+/** How long sending may hold up the event loop in one turn. */
+const TURN_MS = 5
 
 type Due =
   | { readonly kind: 'outbound'; readonly message: Outbound; readonly mayAct: MayAct }
@@ -26,13 +28,14 @@ export interface SenderPorts {
   readonly broker: Pick<Broker, 'publish'>
   readonly ingest: Pick<Ingest, 'now' | 'delivered'>
   readonly otaMessages: Pick<OtaMessages, 'messageOf'>
+  readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'after'>
   readonly failed: (error: unknown) => void
 }
 
 export class Sender {
   readonly #ports: SenderPorts
-  #due: Due[] = []
+  readonly #due: Due[] = []
   #isPlanned = false
 
   constructor(ports: SenderPorts) {
@@ -51,21 +54,27 @@ export class Sender {
 
   /** Sends at once what is due. Called before something that must come after it. */
   flush(): void {
-    this.#sendAll(this.#due.splice(0))
+    for (const due of this.#due.splice(0)) this.#sendOne(due)
   }
 
   #sendSome(): void {
-    this.#sendAll(this.#due.splice(0, SENT_IN_ONE_TURN))
+    const { clock, schedule } = this.#ports
+    const until = clock.ticks() + TURN_MS
+    let sent = 0
+    for (const due of this.#due) {
+      if (sent > 0 && clock.ticks() >= until) break
+      this.#sendOne(due)
+      sent++
+    }
+    this.#due.splice(0, sent)
     this.#isPlanned = this.#due.length > 0
-    if (this.#isPlanned) this.#ports.schedule.after(0, () => this.#sendSome())
+    if (this.#isPlanned) schedule.after(0, () => this.#sendSome())
   }
 
-  #sendAll(due: readonly Due[]): void {
-    for (const { kind, message, mayAct } of due) {
-      if (!mayAct(message.deviceId)) continue
-      const sent = kind === 'ota' ? this.#publishOta(message) : this.#publish(message)
-      sent.catch((error: unknown) => this.#ports.failed(error))
-    }
+  #sendOne({ kind, message, mayAct }: Due): void {
+    if (!mayAct(message.deviceId)) return
+    const sent = kind === 'ota' ? this.#publishOta(message) : this.#publish(message)
+    sent.catch((error: unknown) => this.#ports.failed(error))
   }
 
   /** The message is created here, so that its link and signature are as fresh as possible. */

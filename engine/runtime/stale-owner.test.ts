@@ -61,6 +61,7 @@ class Node {
           broker: broker as never,
           ingest,
           otaMessages: unused as never,
+          clock: place.time,
           schedule: place.time.newIncarnation().schedule,
         },
         failed: (error) => expect.fail(String(error)),
