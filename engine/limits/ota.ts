@@ -58,7 +58,7 @@ export const OTA_LIMITS = {
   otaRestMaxMs: 500,
   otaRequestsAtOnce: 100,
   /** Members asked to take their job in one round. */
-  otaEnlistedAtOnce: 200,
+  otaEnlistedAtOnce: 500,
   /** Metrics checked by one gate. */
   gateMetricsMax: 8,
   otaGateRetryMs: 5_000,
