@@ -74,7 +74,7 @@ export function watchService({ registry }: { readonly registry: Registry }): {
   }
 }
 
-/** As the default metric does, but without holding up the event loop. */
+/** Replaces the default metric, which holds up the event loop. */
 function countOpenFiles(registry: Registry): void {
   registry.removeSingleMetric(OPEN_FILES)
   new Gauge({
