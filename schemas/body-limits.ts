@@ -96,3 +96,8 @@ export const BODY_LIMITS = {
   metricsPerSubscriptionMax: 100,
   throttleMsMax: 3_600_000,
 } as const
+
+// `.` and `..` are excluded, because file paths and URLs would resolve them.
+const GROUP_SEGMENT = '(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,64}'
+/** What the path of a group looks like. */
+export const GROUP_PATTERN = `^${GROUP_SEGMENT}(/${GROUP_SEGMENT}){0,${BODY_LIMITS.groupLevelsMax - 1}}$`

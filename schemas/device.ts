@@ -1,7 +1,7 @@
 // Bodies of /devices.
 import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
-import { BODY_LIMITS } from './body-limits.ts'
+import { BODY_LIMITS, GROUP_PATTERN } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
 import { choice, closed, FreeObject, IMMUTABLE, Instant, object, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
@@ -13,11 +13,9 @@ const Name = Type.String({
   pattern: LINE_PATTERN,
   examples: ['Picker 7'],
 })
-// `.` and `..` are excluded, because file paths and URLs would resolve them.
-const SEGMENT = '(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,64}'
 export const Group = Type.String({
   maxLength: BODY_LIMITS.groupCharsMax,
-  pattern: `^${SEGMENT}(/${SEGMENT}){0,${BODY_LIMITS.groupLevelsMax - 1}}$`,
+  pattern: GROUP_PATTERN,
   examples: ['warehouse/a'],
 })
 const Tag = Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax, pattern: LINE_PATTERN })

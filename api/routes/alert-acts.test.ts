@@ -82,6 +82,22 @@ describe('a snooze', () => {
   })
 })
 
+test('a comment on an alert that was acknowledged and is over does not acknowledge it again', async () => {
+  const { ask, alerts, pass } = await open(['a'])
+  const [{ alert_id: id }] = await alerts()
+  await ask(`POST /api/v1/alerts/${id}/ack`)
+  await ask(`POST /api/v1/alerts/${id}/resolve`)
+  await ask(`POST /api/v1/alerts/${id}/comments`, { text: 'it was the fan' })
+  const eventsOf = async () => {
+    await pass(500)
+    const { timeline } = (await ask(`GET /api/v1/alerts/${id}`)).body
+    return timeline.map(({ event }: { event: string }) => event)
+  }
+  await expect
+    .poll(eventsOf)
+    .toEqual(['alert.updated', 'alert.resolved', 'alert.acknowledged', 'alert.fired'])
+})
+
 describe('many alerts at once', () => {
   test('are acknowledged by their ids, and each has its result', async () => {
     const { ask, alerts } = await open()

@@ -7,7 +7,8 @@ import type { AlertMatches, AlertsQuery } from '../../engine/ports/alerts.ts'
 import type { Engine } from '../../engine/ports/engine.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { PastAlerts, PastAlertsQuery } from '../../engine/ports/history.ts'
-import { parseDeviceId } from '../../schemas/ids.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import { selectFleet } from '../auth/fleet-selection.ts'
 import { isInScope } from '../auth/scope.ts'
 import { fromHistory } from './alert-lookup.ts'
 
@@ -25,9 +26,9 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
     engine.alerts.list({ ...query, states: ['resolved'], limit: Math.max(query.limit, KNOWN_MIN) }),
   ])
   const known = kept.alerts.map(({ alert_id: id }) => String(id))
-  const past = await pastAlerts(engine, { ...query, known })
+  const past = await pastAlerts(engine, { ...query, deviceIds: visibleDevices(engine, query), known })
   const isKnown = new Set(known)
-  // A device may have left the groups that the caller may see.
+  // If the devices are too many to name, some may have left the groups that the caller may see.
   const isSeen = (id: unknown) => {
     const deviceId = parseDeviceId(id)
     return deviceId === undefined || within === undefined
@@ -43,6 +44,16 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
     total: others.total + Math.max(kept.total, past.total + unstored),
     alerts: sortAlerts([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
   }
+}
+
+/** Undefined if the caller may see all devices, or too many to name. */
+function visibleDevices(
+  engine: AlertSources,
+  { deviceId, within }: AlertsQuery,
+): readonly DeviceId[] | undefined {
+  if (within === undefined) return undefined
+  const selection = selectFleet(engine, { device_id: deviceId }, within)
+  return selection === undefined ? [] : selection.deviceIds
 }
 
 /** If the history cannot be read, or too much of it would be needed, the alerts kept in records are still listed. */

@@ -104,6 +104,25 @@ test('what a device was then decides, whatever it is now', async () => {
   expect([told.body.episodes.length, told.body.notifications]).toEqual([1, 1])
 })
 
+test('a device has no episodes from before its registration', async () => {
+  const { ask, engine, id, request, login, clock } = await open()
+  const { token } = await login('admin')
+  clock.at += 1_000
+  await engine.publish(id, 'status', { status: 'online' })
+  await expect
+    .poll(async () => {
+      clock.at += 100
+      return (await request(`GET /api/v1/devices/${id}/events`, { token })).body.data.length
+    })
+    .toBeGreaterThan(1)
+  const always = await ask({ condition: { kind: 'heartbeat' } })
+  expect(always.body.episodes).toMatchObject([{ started_at: '2026-03-01T12:00:00.500Z' }])
+  const online = await ask({ condition: { kind: 'state', in: ['online'] } })
+  expect(online.body.episodes).toMatchObject([{ started_at: '2026-03-01T12:00:01.500Z', resolved_at: null }])
+  const silent = await ask({ condition: { kind: 'absence', for_sec: 60 } })
+  expect(silent.body.episodes).toEqual([])
+})
+
 test('the peak is one of the values that the alert is about', async () => {
   const { ask, points } = await open()
   await points({ t: [5, 20, 30], u: [90, 70, 80] })

@@ -7,7 +7,7 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { NEW_SHADOW } from '../../engine/domain/shadow/record.ts'
 import type { HistoryPlace, HistoryRow } from '../../engine/ports/history.ts'
 import type { PointPlace } from '../../engine/ports/telemetry.ts'
-import { type DeviceId, type Millis, parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
+import { type DeviceId, Millis, parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
 import { testAlertRule } from '../../schemas/operations/alert-rules.ts'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -72,9 +72,11 @@ async function run(
       return wrongSpan(`is too far from \`from\` for so many points: about ${fits} seconds fit`, '/to')
     }
     points += read.points
+    const begin = beginOf(device, { from, events: read.events })
+    if (begin >= to) continue
     const status = await statusAt(services, device, { from, events: read.events })
     const subject = { ...device, status, shadow: NEW_SHADOW }
-    const tried = tryRule(rule, subject, { events: read.events, from, to })
+    const tried = tryRule(rule, subject, { events: read.events, from: begin, to })
     notifications += tried.notifications
     for (const { startedAt, firedAt, resolvedAt, peak, count } of tried.episodes)
       episodes.push({
@@ -163,6 +165,15 @@ function eventsOf({ kind, at, body }: HistoryRow): readonly PastEvent[] {
   return []
 }
 
+/** When the device begins to be judged: not before its registration, unless it has measured something earlier. */
+function beginOf(
+  { createdAt }: DeviceRecord,
+  { from, events: [first] }: { readonly from: Millis; readonly events: readonly PastEvent[] },
+): Millis {
+  const knownAt = first === undefined ? createdAt : Math.min(createdAt, Math.floor(first.at / 1_000))
+  return Millis(Math.max(from, knownAt))
+}
+
 /** The status that the device had at the start. */
 async function statusAt(
   { engine }: Services,
@@ -170,7 +181,8 @@ async function statusAt(
   { from, events }: { readonly from: Millis; readonly events: readonly PastEvent[] },
 ): Promise<DeviceRecord['status']> {
   const first = events.find((event) => event.kind === 'status')
-  if (first?.before !== undefined) return first.before
+  // Only a registration has none before.
+  if (first !== undefined) return first.before ?? 'provisioning'
   const [last] = await engine.history({ deviceId, kinds: ['status'], to: from, limit: 1 })
   const [event] = last === undefined ? [] : eventsOf(last)
   return event?.kind === 'status' ? event.status : status

@@ -75,6 +75,17 @@ test('a caller sees past alerts of the own groups only', async () => {
   expect(new Set(seen.data.map(({ device_id: id }: { device_id: string }) => id))).toEqual(new Set(['a']))
 })
 
+test('past alerts of a device that changes its group are seen, and counted, in its new group only', async () => {
+  const { list, login, send } = await open()
+  const readers = [await login('viewer', { groups: ['plant'] }), await login('viewer', { groups: ['mill'] })]
+  expect(await send('PATCH /api/v1/devices/a', { group: 'mill/a' })).toMatchObject({ status: 200 })
+  const [left, entered] = await Promise.all(
+    readers.map(({ token }) => list('state=resolved&per_page=100', token)),
+  )
+  expect(left).toMatchObject({ total: 0, data: [] })
+  expect([entered.total, entered.data.length]).toEqual([2 * EPISODES, 2 * EPISODES])
+})
+
 test('alerts that devices keep are listed and shown while the history cannot be read', async () => {
   const { list, engine, send } = await open()
   const [kept] = (await list('state=resolved&device_id=a')).data

@@ -36,6 +36,8 @@ const SWEEP_MS_MAX = 1
 const HOUR_SEC = 3_600
 const NAME = 'alert rules, nothing moves'
 const EVERYBODY = { type: 'all' } as const
+/** A device that has reported nothing yet. */
+const UNHEARD = { receivedAt: 0, latestOf: () => undefined }
 
 export async function judging(bench: Bench): Promise<void> {
   const messages = bench.quick ? 200_000 : 1_000_000
@@ -133,7 +135,7 @@ function watchesOf(wishes: readonly RuleRequestBody[]): {
   const collect = exposedGc()
   collect()
   const before = process.memoryUsage().heapUsed
-  const watches = Array.from({ length: WATCHED }, () => restoreWatch(fit, undefined, () => undefined))
+  const watches = Array.from({ length: WATCHED }, () => restoreWatch(fit, undefined, UNHEARD))
   collect()
   const bytes = (process.memoryUsage().heapUsed - before) / WATCHED / wishes.length
   return { watches, bytes }

@@ -65,6 +65,9 @@ export interface PastCommandsQuery extends CommandFilter {
 
 /** Resolved alerts, selected by their last values: groups are those at the time of resolution. */
 export interface PastAlertsQuery extends Omit<AlertsQuery, 'states' | 'alertId'> {
+  /** The devices that the caller may see now. `within` then limits only alerts about the fleet. Undefined means that they are
+   *  too many to name. */
+  readonly deviceIds?: readonly DeviceId[] | undefined
   /** Alert ids that the caller already has. The answer counts how many of them are stored and match. */
   readonly known: readonly string[]
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
+import { createRule } from './rule.ts'
 import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
 
 test('a query for no firmware version is about devices whose version is unknown, as in GET /devices', () => {
@@ -10,3 +12,17 @@ test('a query for no firmware version is about devices whose version is unknown,
     { at: 2, event: 'resolved', reason: 'target_left' },
   ])
 })
+
+test.each(['a/', '/a', 'a//b', 'a b', '..', 'a/b/c/d/e/f/g/h/i'])(
+  'a rule about the group %s, which no device can have, is refused',
+  (group) => {
+    const wish = { name: 'x', condition: { kind: 'flapping' } } as const
+    const about = { id: 'rul_1', by: 'usr_ann', now: Millis(0) }
+    expect(createRule({ ...wish, target: { type: 'group', value: group } }, about)).toMatchObject({
+      errors: [{ path: '/target/value', code: 'WRONG_FORMAT' }],
+    })
+    expect(createRule({ ...wish, target: { type: 'query', value: { group } } }, about)).toMatchObject({
+      errors: [{ path: '/target/value/group', code: 'WRONG_FORMAT' }],
+    })
+  },
+)

@@ -1,6 +1,7 @@
 // The devices that a rule or a silence is about. Membership is live: it follows the device's record.
 
 import type { RuleBody } from '../../../schemas/alert-rule.ts'
+import { GROUP_PATTERN } from '../../../schemas/body-limits.ts'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { DEVICE_STATUSES } from '../../../schemas/vocabulary.ts'
@@ -79,9 +80,18 @@ export function checkTarget({ type, value }: Target): readonly FieldError[] {
     return value.every((id) => parseDeviceId(id) !== undefined) ? [] : mistake('must be ids of devices')
   }
   if (type === 'query') return checkQuery(value)
+  if (type === 'group') return isGroup(value) ? [] : mistake(GROUP_EXPECTED)
   if (typeof value !== 'string' || value === '' || value.length > LIMITS.groupCharsMax)
     return mistake(`must be a text of 1 to ${LIMITS.groupCharsMax} characters`)
   return []
+}
+
+const GROUP = new RegExp(GROUP_PATTERN)
+const GROUP_EXPECTED = 'must be the path of a group, such as warehouse/a'
+
+/** Whether a device can have this group. */
+function isGroup(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= LIMITS.groupCharsMax && GROUP.test(value)
 }
 
 interface Query {
@@ -137,6 +147,8 @@ function checkQuery(value: unknown): readonly FieldError[] {
       })
     else if (typeof given !== 'string' || given.length > LIMITS.nameCharsMax)
       errors.push({ path: at, code: 'WRONG_TYPE', message: 'must be a text' })
+    else if (name === 'group' && !isGroup(given))
+      errors.push({ path: at, code: 'WRONG_FORMAT', message: GROUP_EXPECTED })
     else if (name === 'parent_id' && parseDeviceId(given) === undefined)
       errors.push({ path: at, code: 'WRONG_FORMAT', message: 'must be the id of a device' })
     else if (name === 'status' && !DEVICE_STATUSES.some((status) => status === given))

@@ -44,20 +44,23 @@ export function toMemory(watch: Watch): WatchMemory {
   return [watch.receivedAt, packed, fit.rules.map((rule, i) => packRule(watch, rule, i))]
 }
 
-/** A watch of these rules that knows what the memory tells; `known` is asked for metrics that it does not tell of. */
-export function restoreWatch(
-  fit: Fit,
-  memory: WatchMemory | undefined,
-  latestOf: (metric: string) => MetricValue | undefined,
-): Watch {
+/** What is known of a device's telemetry without a watch. */
+export interface KnownTelemetry {
+  /** When any telemetry was last received, in microseconds; 0 is never. */
+  readonly receivedAt: number
+  readonly latestOf: (metric: string) => MetricValue | undefined
+}
+
+/** A watch of these rules that knows what the memory tells. What the memory does not tell is taken from `known`. */
+export function restoreWatch(fit: Fit, memory: WatchMemory | undefined, known: KnownTelemetry): Watch {
   const watch = new Watch(fit)
-  const [receivedAt, metrics, rules] = memory ?? [0, [], []]
+  const [receivedAt, metrics, rules] = memory ?? [known.receivedAt, [], []]
   watch.receivedAt = receivedAt
   const remembered = new Map(
     metrics.map(([name, at, received, value]) => [name, { value, at, receivedAt: received }]),
   )
   fit.metrics.forEach((name, metric) => {
-    const value = remembered.get(name) ?? latestOf(name)
+    const value = remembered.get(name) ?? known.latestOf(name)
     if (value !== undefined) watch.restoreValue(metric, value.value, value)
   })
   watch.takeFlagged()

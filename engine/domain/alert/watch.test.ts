@@ -45,7 +45,7 @@ test('a message in a shape and the same message read in full leave the same behi
           conditions.map((condition, i) => ruleOf({ condition }, `rul_${i}`)),
         )
         if (watch === undefined) return
-        const known = () => undefined
+        const known = { receivedAt: 0, latestOf: () => undefined }
         const [short, long] = [
           restoreWatch(watch.fit, undefined, known),
           restoreWatch(watch.fit, undefined, known),

@@ -139,8 +139,7 @@ export function fleetEffects(): FleetEffects {
       const place = placeOf(before)
       const how = displayedAs(alert, { ...before, alerts: about.alerts }, about)
       const body = alertBody(alert, place, how)
-      const known = before.alerts.open.find(({ id }) => id === alert.id)
-      const name = alertEventOf(event, alert, known)
+      const name = alertEventOf(event, alert, before.alerts)
       const { comments: _, ...told } = body
       const actor = by === undefined ? null : { type: by.kind, id: by.id }
       effects.feed.push({ kind: 'alert', event: name, deviceId: FLEET, at: now, alert: body })

@@ -2,7 +2,7 @@
 // save that keeps the move.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
-import type { Alert } from '../../domain/alert/alerts-part.ts'
+import type { Alert, Alerts } from '../../domain/alert/alerts-part.ts'
 import { alertBody, type DisplayedState, noticeOf } from '../../domain/alert/body.ts'
 import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
 import type { Effect } from '../../domain/device/events.ts'
@@ -40,11 +40,7 @@ export function performAlertMove(
 ): void {
   const { id: deviceId } = device
   const how = shown(alert)
-  const name = alertEventOf(
-    event,
-    alert,
-    before?.alerts.open.find(({ id }) => id === alert.id),
-  )
+  const name = alertEventOf(event, alert, before?.alerts)
   const body = alertBody(alert, device, how)
   open.feed.push({ kind: 'alert', event: name, deviceId, at: now, alert: body })
   const { comments: _, ...told } = body
@@ -65,11 +61,11 @@ export function performAlertMove(
   open.notify({ key: noticeKey(left), bytes: Uint8Array.from(Buffer.from(encodeNotice(left))) })
 }
 
-/** `before`: the alert before the move. */
+/** `before`: the alerts before the move. */
 export function alertEventOf(
   event: AlertMoveEffect['move']['event'],
   alert: Alert,
-  before: Pick<Alert, 'acknowledgedAt'> | undefined,
+  before: Alerts | undefined,
 ): AlertEvent {
   switch (event) {
     case 'fired':
@@ -78,9 +74,13 @@ export function alertEventOf(
       return 'alert.severity'
     case 'resolved':
       return 'alert.resolved'
-    default:
-      return before?.acknowledgedAt === undefined && alert.acknowledgedAt !== undefined
+    default: {
+      const isThis = ({ id }: Alert) => id === alert.id
+      // A resolved alert can still be commented.
+      const known = before?.open.find(isThis) ?? before?.resolved.find(isThis)
+      return known?.acknowledgedAt === undefined && alert.acknowledgedAt !== undefined
         ? 'alert.acknowledged'
         : 'alert.updated'
+    }
   }
 }

@@ -5,7 +5,7 @@ import { type Phase, phaseOf } from '../../domain/alert/decide.ts'
 import { sinceOf } from '../../domain/alert/judge.ts'
 import type { DeviceFacts } from '../../domain/alert/leaf-truth.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
-import type { MetricValue } from '../../domain/alert/watch-memory.ts'
+import type { KnownTelemetry, MetricValue } from '../../domain/alert/watch-memory.ts'
 import { flapsUntil } from '../../domain/device/flapping.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
@@ -58,8 +58,13 @@ export function sightOf(actor: Actor, device: Device): Omit<DeviceFacts, 'forgiv
   }
 }
 
-/** The newest value of a metric, for a rule that has not seen one yet. */
-export function latestOf({ latest, telemetryAt }: Actor, metric: string): MetricValue | undefined {
+/** What rules need to know that have seen nothing of the device yet. */
+export function knownTelemetry(actor: Actor): KnownTelemetry {
+  return { receivedAt: actor.telemetryAt * 1_000, latestOf: (metric) => latestOf(actor, metric) }
+}
+
+/** The newest value of a metric. */
+function latestOf({ latest, telemetryAt }: Actor, metric: string): MetricValue | undefined {
   const found = latest?.toMetrics().find((each) => each.metric === metric)
   const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
   if (found === undefined || (typeof value !== 'number' && typeof value !== 'string')) return undefined

@@ -1,5 +1,5 @@
 // What a shard remembers about alerts across a crash, and what it forgets when a rule is deleted.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RuleRequestBody } from '../../../schemas/alert-rule.ts'
 import { CommandId, Millis } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
@@ -12,11 +12,12 @@ import { at, ShardBench } from './testing/shard.ts'
 
 const online = deviceOf('a', { status: 'online' })
 
-function ruleOf(condition: RuleRequestBody['condition'], id = 'rul_1'): Rule {
-  const made = createRule(
-    { name: id, target: { type: 'all' }, condition },
-    { id, by: 'usr_ann', now: Millis(START - 1_000) },
-  )
+function ruleOf(
+  condition: RuleRequestBody['condition'],
+  id = 'rul_1',
+  target: RuleRequestBody['target'] = { type: 'all' },
+): Rule {
+  const made = createRule({ name: id, target, condition }, { id, by: 'usr_ann', now: Millis(START - 1_000) })
   if (made.kind === 'mistakes') throw new Error(JSON.stringify(made.errors))
   return made.rule
 }
@@ -103,4 +104,34 @@ test('memory of a deleted rule is dropped with the next change of the device', (
   bench.work({ alertSettings: settingsOf(2, cold) })
   expect(memosOf(bench.work({ sweep: at(250) }))).toEqual([])
   expect(memosOf(bench.apply([telemetry('a', 300, '{"t":-1}')]))).toEqual([['rul_cold']])
+})
+
+describe('a device that no rule fitted for a while', () => {
+  const hot = (id: string) => ruleOf({ kind: 'threshold', metric: 't', op: '>', value: 10 }, id)
+
+  test('is judged by its latest values, not by those that the last rule saw', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(1, hot('rul_old')) })
+    bench.apply([telemetry('a', 1, '{"t":11}')])
+    bench.work({ alertSettings: settingsOf(2), sweep: at(250) })
+    bench.apply([telemetry('a', 300, '{"t":5}')])
+    bench.work({ alertSettings: settingsOf(3, hot('rul_new')), sweep: at(500) })
+    expect(bench.ask({ kind: 'alerts', query: firing }).total).toBe(0)
+    bench.work({ alertSettings: settingsOf(4), sweep: at(750) })
+    bench.apply([telemetry('a', 800, '{"t":12}')])
+    bench.work({ alertSettings: settingsOf(5, hot('rul_old')), sweep: at(1_000) })
+    expect(bench.ask({ kind: 'alerts', query: firing }).alerts).toMatchObject([{ value: 12 }])
+  })
+
+  test('is silent from its last message on when a rule about silence begins to fit', () => {
+    const bench = new ShardBench([online])
+    const silent = ruleOf({ kind: 'absence', for_sec: 20 }, 'rul_silent', { type: 'group', value: 'hall' })
+    bench.work({ alertSettings: settingsOf(1, silent) })
+    bench.apply([telemetry('a', 30_000, '{"t":1}')])
+    bench.apply([request('a', 31_000, { kind: 'edit', replace: false, group: 'hall' })])
+    bench.work({ sweep: at(49_000) })
+    expect(bench.ask({ kind: 'alerts', query: firing }).total).toBe(0)
+    bench.work({ sweep: at(50_001) })
+    expect(bench.ask({ kind: 'alerts', query: firing }).total).toBe(1)
+  })
 })

@@ -18,7 +18,7 @@ import type { Actor } from './actor.ts'
 import { AlertCounters } from './alert-counters.ts'
 import type { AlertEffort } from './alert-effort.ts'
 import { type AlertDecisions, AlertJudging, type AlertJudgingPorts } from './alert-judging.ts'
-import { countedAlerts, latestOf } from './alert-phases.ts'
+import { countedAlerts, knownTelemetry } from './alert-phases.ts'
 import { type AlertTrigger, eventLeaves } from './alert-triggers.ts'
 import { FleetCounters } from './fleet-counters.ts'
 import type { Incoming } from './incoming.ts'
@@ -135,11 +135,13 @@ export class ShardAlerts {
     const { fit, isOverloaded } = book.fitFor(device)
     if (isOverloaded) this.#overloaded.add(actor)
     else this.#overloaded.delete(actor)
+    const saved = actor.watchMemory
+    // Not kept while no rule fits, because it would not learn what is reported meanwhile.
+    actor.watchMemory = undefined
     if (fit === actor.watch?.fit) return
     if (fit === undefined) this.#judging.forget(actor)
-    const memory = actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)
-    actor.watchMemory = fit === undefined ? memory : undefined
-    actor.watch = fit && restoreWatch(fit, memory, (metric) => latestOf(actor, metric))
+    const memory = actor.watch === undefined ? saved : toMemory(actor.watch)
+    actor.watch = fit && restoreWatch(fit, memory, knownTelemetry(actor))
   }
 
   /** The actor's watch for the current rules (A2). */

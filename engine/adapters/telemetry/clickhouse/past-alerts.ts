@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../../schemas/json.ts'
 import { ALERT_SEVERITIES } from '../../../../schemas/vocabulary.ts'
 import { sortAlerts } from '../../../domain/alert/alert-results.ts'
 import { LIMITS } from '../../../limits.ts'
+import { FLEET } from '../../../ports/feed.ts'
 import type { HistoryRow, PastAlerts, PastAlertsQuery } from '../../../ports/history.ts'
 import type { Statement } from './clickhouse-link.ts'
 import { type Ask, toRows } from './fleet-history.ts'
@@ -103,7 +104,7 @@ function conditions(query: PastAlertsQuery, params: Params): string {
     params[name] = value
     return `{${name}:String}`
   }
-  const { deviceId, severities, group, within, from, to, snoozed } = query
+  const { deviceId, deviceIds, severities, group, within, from, to, snoozed } = query
   if (deviceId !== undefined) parts.push(`device_id = ${param('device', deviceId)}`)
   const texts = { rule_id: query.ruleId, type: query.type, group_key: query.groupKey }
   for (const [field, wanted] of Object.entries(texts))
@@ -119,8 +120,15 @@ function conditions(query: PastAlertsQuery, params: Params): string {
   const below = (name: string, subtree: string) =>
     `(${text('group')} = ${param(name, subtree)} OR startsWith(${text('group')}, ${param(`${name}_below`, `${subtree}/`)}))`
   if (group !== undefined) parts.push(below('group', group))
-  if (within !== undefined)
-    parts.push(`(${['0', ...within.map((each, i) => below(`within${i}`, each))].join(' OR ')})`)
+  if (within !== undefined) {
+    const isWithin = `(${['0', ...within.map((each, i) => below(`within${i}`, each))].join(' OR ')})`
+    if (deviceIds === undefined) parts.push(isWithin)
+    else {
+      params['devices'] = deviceIds
+      const isOfFleet = `device_id = ${param('fleet', FLEET)}`
+      parts.push(`(device_id IN {devices:Array(String)} OR (${isOfFleet} AND ${isWithin}))`)
+    }
+  }
   if (from !== undefined) {
     params['at'] = from * 1_000
     parts.push(`at >= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`)

@@ -1,7 +1,7 @@
 // The part of the contract about alerts that are resolved. All tests share one instance, and each has ids of its own.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AlertId, Micros, Millis, RuleId, toIso } from '../../../../schemas/ids.ts'
+import { AlertId, type DeviceId, Micros, Millis, RuleId, toIso } from '../../../../schemas/ids.ts'
 import { ALERT_SEVERITIES } from '../../../../schemas/vocabulary.ts'
 import type { AlertSort } from '../../../domain/alert/query.ts'
 import type { HistoryRow, PastAlertsQuery } from '../../../ports/history.ts'
@@ -36,6 +36,7 @@ const moment = (minutes: number) => Millis(NOW - 7_200_000 + minutes * 60_000)
 const QUERY: fc.Arbitrary<Partial<PastAlertsQuery>> = fc.record(
   {
     deviceId: fc.constantFrom(...DEVICES).map(DeviceIdOf),
+    deviceIds: fc.subarray(DEVICES).map((ids) => ids.map(DeviceIdOf)),
     severities: fc.uniqueArray(fc.constantFrom(...ALERT_SEVERITIES), { minLength: 1 }),
     group: fc.constantFrom('eu', "o'us", 'eu/north'),
     within: fc.array(fc.constantFrom('eu', "o'us"), { maxLength: 2 }),
@@ -114,9 +115,11 @@ export function pastAlertsContract({
             // Rows that are sent again count once.
             await telemetry.insert(historyBlock(rows))
             await telemetry.insert(historyBlock(rows.slice(-2)))
-            for (const { deviceId = DeviceIdOf('a'), ...more } of queries) {
+            const named = (id: DeviceId) => DeviceIdOf(`${prefix}${id}`)
+            for (const { deviceId = DeviceIdOf('a'), deviceIds, ...more } of queries) {
               const known = [`${prefix}0`, `${prefix}1`, 'alt_none']
-              const query = { ...more, deviceId: DeviceIdOf(`${prefix}${deviceId}`), known, limit }
+              const ids = { deviceId: named(deviceId), deviceIds: deviceIds?.map(named) }
+              const query = { ...more, ...ids, known, limit }
               expect(await telemetry.pastAlerts(query)).toEqual(pastAlerts(rows, query))
             }
           },

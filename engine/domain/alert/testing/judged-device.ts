@@ -57,6 +57,7 @@ export class JudgedDevice {
   #flapsUntilMs = 0
   /** What was reported last, for a rule that fits again. */
   readonly #known = new Map<string, MetricValue>()
+  #receivedAt = 0
   #forgivenAtMs = 0
   /** Every judgement happens at a moment of its own, as messages do. */
   #micros = 0
@@ -95,6 +96,7 @@ export class JudgedDevice {
       fields.add(name, name, value)
       this.#known.set(name, { value: Number(value), at: eventTime, receivedAt: this.#now() })
     }
+    this.#receivedAt = this.#now()
     const watch = this.#watch
     if (watch === undefined) return
     const reports = [{ at: eventTime, fields }]
@@ -178,7 +180,7 @@ export class JudgedDevice {
     // Written by `remember`.
     const memory = packr.unpack(packr.pack(toMemory(this.#watch))) as WatchMemory
     this.alerts = packr.unpack(packr.pack(this.alerts)) as Alerts
-    this.#watch = restoreWatch(this.#watch.fit, memory, () => undefined)
+    this.#watch = restoreWatch(this.#watch.fit, memory, { receivedAt: 0, latestOf: () => undefined })
   }
 
   /** What `look` says, for every second up to this one. */
@@ -194,7 +196,9 @@ export class JudgedDevice {
       return
     }
     if (fit !== undefined) {
-      this.#watch = restoreWatch(fit, before && toMemory(before), (metric) => this.#known.get(metric))
+      const latestOf = (metric: string) => this.#known.get(metric)
+      const known = { receivedAt: this.#receivedAt, latestOf }
+      this.#watch = restoreWatch(fit, before && toMemory(before), known)
       return
     }
     this.#watch = undefined
