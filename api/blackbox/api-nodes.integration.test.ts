@@ -96,18 +96,53 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
       'the device at both nodes',
       async () => (await there.get('/devices?q=before')).body['total'] === 1,
     )
-    other.kill('SIGSTOP')
-    try {
-      // The node stands still for longer than the look that it takes at Redis.
-      const stoodAt = performance.now()
-      await until('the standstill', () => performance.now() - stoodAt > 2 * LIMITS.storePollMs)
+    await whileOtherStandsStill(async () => {
       for (let i = 0; i < 3; i++)
         await here.post('/devices', { device_id: `meanwhile-${i}`, name: 'x', type: 'mqtt_device' })
+    })
+    expect((await there.get('/devices?q=meanwhile')).body['total']).toBe(3)
+  })
+
+  test('a node that stood still shows the rules and silences that were written meanwhile', async () => {
+    const { here, there } = await enter(one)
+    const condition = { kind: 'threshold', metric: 't', op: '>', value: 3 }
+    const wish = { name: 'hot', severity: 'warning', target: { type: 'all' }, condition }
+    const create = async () => String((await here.post('/alerts/rules', wish)).body['rule_id'])
+    const [edited, deleted] = [await create(), await create()]
+    let etag = ''
+    let made = ''
+    let silenceId = ''
+    await whileOtherStandsStill(async () => {
+      for (let i = 0; i < 20; i++)
+        etag = String((await here.call('PATCH', `/alerts/rules/${edited}`, { name: `n${i}` })).body['etag'])
+      await here.call('DELETE', `/alerts/rules/${deleted}`)
+      made = await create()
+      const ends_at = new Date(Date.now() + 3_600_000).toISOString()
+      const silence = await here.post('/alerts/silences', { matchers: { group: 'x' }, ends_at, comment: 'x' })
+      silenceId = String(silence.body['silence_id'])
+    })
+    const [list, first, gone, latest, silence] = await Promise.all([
+      there.get('/alerts/rules?q=n19'),
+      there.get(`/alerts/rules/${edited}`),
+      there.get(`/alerts/rules/${deleted}`),
+      there.get(`/alerts/rules/${made}`),
+      there.get(`/alerts/silences/${silenceId}`),
+    ])
+    expect([list.body['total'], first.body['etag']]).toEqual([1, etag])
+    expect([gone, latest, silence].map(({ status }) => status)).toEqual([404, 200, 200])
+  })
+
+  /** The node stands still for longer than the look that it takes at Redis. */
+  async function whileOtherStandsStill(work: () => Promise<void>) {
+    other.kill('SIGSTOP')
+    try {
+      const stoodAt = performance.now()
+      await until('the standstill', () => performance.now() - stoodAt > 2 * LIMITS.storePollMs)
+      await work()
     } finally {
       other.kill('SIGCONT')
     }
-    expect((await there.get('/devices?q=meanwhile')).body['total']).toBe(3)
-  })
+  }
 
   test('a ticket for /ws is good once, at any node', async () => {
     const { here } = await enter(one)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Fault } from '../../engine/ports/fault.ts'
 import { openLogger } from '../service/logging.ts'
 import { openHarness, SECRET } from '../testing/rest.ts'
 
@@ -223,6 +224,21 @@ describe('every answer', () => {
     expect(text).not.toMatch(/SELECT|passwd|at .*\.ts/)
     const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 'error')
     expect(logged).toMatchObject({ request_id: body.request_id, path: '/api/v1/devices/r' })
+  })
+
+  test('the reason of a 503 is in the log, for the operator, and not in the answer', async () => {
+    const lines: string[] = []
+    const logger = openLogger({ level: 'debug', to: { write: (line) => void lines.push(line) } })
+    const { request, login, engine, device } = openHarness({ logger })
+    await device('r')
+    const { token } = await login('admin')
+    const message = 'the S3 service cannot be used: it answers 403 SignatureDoesNotMatch'
+    engine.view = () => Promise.reject(new Fault('BLOBS_UNAVAILABLE', { retryable: false, message }))
+    const { status, body, text } = await request('GET /api/v1/devices/r', { token })
+    expect([status, body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
+    expect(text).not.toContain('403')
+    const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 'warn')
+    expect(logged).toMatchObject({ request_id: body.request_id, fault: 'BLOBS_UNAVAILABLE', reason: message })
   })
 })
 

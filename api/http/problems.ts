@@ -105,7 +105,7 @@ export function toRefusal(
 ): Refusal {
   if (error instanceof Fault) {
     logger.warn(
-      { request_id: id, fault: error.code, path: pathOf(url) },
+      { request_id: id, fault: error.code, reason: error.message, path: pathOf(url) },
       'request refused with 503: a dependency is unavailable',
     )
     return refused('DEPENDENCY_UNAVAILABLE', {

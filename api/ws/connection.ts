@@ -253,7 +253,7 @@ export class Connection implements WireEvents, Subscriber {
       task.kind === 'frame' && task.frame.type === 'subscribe' ? task.frame.id : undefined
     if (error instanceof Fault) {
       logger?.warn(
-        { socket: id, ip: this.ip, fault: error.code },
+        { socket: id, ip: this.ip, fault: error.code, reason: error.message },
         'a /ws frame was refused: a dependency is unavailable',
       )
       this.#refuse(refusal('DEPENDENCY_UNAVAILABLE', 'try again', subscriptionId))

@@ -20,6 +20,8 @@ export interface FollowedStream {
   load(reader: Redis): Promise<void>
   /** Applies a message. Its fields alternate between name and value. */
   apply(fields: readonly Buffer[]): void
+  /** Undefined if everything that was applied is in effect. Otherwise resolves once it is. */
+  settling?(): Promise<unknown> | undefined
 }
 
 interface Waiter {
@@ -92,18 +94,19 @@ export class Follower {
     this.#currentAt = Math.max(this.#currentAt, requestedAt)
   }
 
-  /** Undefined if Redis answered a moment ago, or is known not to answer. Otherwise resolves once this process has
-   *  caught up, and after a second in any case. */
+  /** Undefined if Redis answered a moment ago and everything is in effect, or if Redis is known not to answer. Otherwise
+   *  resolves once this process has caught up, and after a second in any case. */
   freshen(): Promise<void> | undefined {
     const now = performance.now()
-    if (isRecent(this.#currentAt, now) || isRecent(this.#unansweredAt, now)) return undefined
+    if (isRecent(this.#unansweredAt, now)) return undefined
+    if (isRecent(this.#currentAt, now) && this.#followed.settling?.() === undefined) return undefined
     return this.#tryToCatchUp(now + LIMITS.storeKnownMs)
   }
 
   /** Never rejects. */
   async #tryToCatchUp(until: number): Promise<void> {
     const abort = new AbortController()
-    const caughtUp = this.#catchUpWithRetries(abort.signal)
+    const caughtUp = this.#catchUpWithRetries(abort.signal).then(() => this.#followed.settling?.())
     const late = sleep(until - performance.now(), 'late', { signal: abort.signal }).catch(() => 'aborted')
     // A paused process wakes up late, so the time that was planned counts.
     if ((await Promise.race([caughtUp, late])) === 'late') this.#unansweredAt = until

@@ -43,10 +43,11 @@ export class AlertBook {
   }
 
   async open(): Promise<void> {
-    this.#stop = this.#ports.documents.onWritten((collection, id) => {
-      if (collection === undefined || collection === RULES || collection === SILENCES)
-        void this.refresh(collection, id)
-    })
+    this.#stop = this.#ports.documents.onWritten((collection, id) =>
+      collection === undefined || collection === RULES || collection === SILENCES
+        ? this.refresh(collection, id)
+        : undefined,
+    )
     await this.refresh()
   }
 

@@ -73,9 +73,9 @@ export class DeploymentCache implements FirmwareUse, DownloadJobs {
     const { documents, feed } = this.#ports
     const stops = [
       documents.onWritten((collection, id) => {
-        if (collection === undefined) void this.#reads.run(() => this.#load())
-        else if (collection === DEPLOYMENTS && id !== undefined)
-          void this.#reads.run(() => this.#loadOne(DeploymentId(id)))
+        if (collection === undefined) return this.#reads.run(() => this.#load())
+        if (collection !== DEPLOYMENTS || id === undefined) return undefined
+        return this.#reads.run(() => this.#loadOne(DeploymentId(id)))
       }),
       feed.listen(
         (events) => this.#onFeedEvents(events),

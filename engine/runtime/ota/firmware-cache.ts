@@ -28,9 +28,9 @@ export class FirmwareCache {
   /** Returns a function that stops it. */
   open(): () => void {
     const stop = this.#ports.documents.onWritten((collection, id) => {
-      if (collection === undefined) void this.#reads.run(() => this.#load())
-      else if (collection === FIRMWARE && id !== undefined)
-        void this.#reads.run(() => this.#loadOne(FirmwareId(id)))
+      if (collection === undefined) return this.#reads.run(() => this.#load())
+      if (collection !== FIRMWARE || id === undefined) return undefined
+      return this.#reads.run(() => this.#loadOne(FirmwareId(id)))
     })
     this.#loaded = this.#reads.run(() => this.#load())
     return () => {

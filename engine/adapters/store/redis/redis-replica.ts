@@ -38,6 +38,10 @@ export class RedisReplica implements FollowedStream {
     this.#keyOf = keyOf
   }
 
+  settling(): Promise<unknown> | undefined {
+    return this.documentListeners.reading()
+  }
+
   get(id: DeviceId): DeviceRecord | undefined {
     const bytes = this.#records.get(id)
     return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)

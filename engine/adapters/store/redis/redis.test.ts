@@ -104,6 +104,29 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await close()
     })
 
+    test('are up to date once those who hear of a written document have read it', async () => {
+      const { one, other, close } = await openTwo()
+      let readIt: (() => void) | undefined
+      other.documents.onWritten(
+        () =>
+          new Promise((resolve) => {
+            readIt = resolve
+          }),
+      )
+      await one.save(save([], { documents: [{ collection: 'rules', id: 'a', bytes: Uint8Array.of(1) }] }))
+      await until(() => readIt !== undefined, 'the other one to hear of it')
+      let isFresh = false
+      const freshened = other.devices.freshen()?.then(() => {
+        isFresh = true
+      })
+      await other.devices.catchUp()
+      expect([freshened === undefined, isFresh]).toEqual([false, false])
+      readIt?.()
+      await freshened
+      expect(other.devices.freshen()).toBeUndefined()
+      await close()
+    })
+
     test('hand a partition over: the new owner finds all of the old one, who can write no more', async () => {
       const { one, other, close } = await openTwo()
       await one.claim(claim(5))

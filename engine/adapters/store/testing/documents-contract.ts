@@ -45,7 +45,10 @@ export function documentsContract({ name, open, restart }: StoreContract): void 
 
     test('every written document is told, and nothing after the listening has ended', async () => {
       const heard: (string | undefined)[] = []
-      const stop = store.documents.onWritten((collection, id) => heard.push(`${collection}/${id}`))
+      const stop = store.documents.onWritten((collection, id) => {
+        heard.push(`${collection}/${id}`)
+        return undefined
+      })
       await store.save(save([], { documents: [rule('a', 1), rule('b', undefined)] }))
       stop()
       await store.save(save([], { documents: [rule('c', 1)] }))
