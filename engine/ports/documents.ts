@@ -15,8 +15,8 @@ export interface StoredDocument {
 }
 
 /** Called for each document that any process, including this one, wrote or removed. Called without arguments if this
- *  process was disconnected for too long, so that any document may have changed. If it reads the document, it returns the promise of that, because until
- *  then this process is not up to date with the writes of others (`Directory.freshen`). */
+ *  process was disconnected for too long, so that any document may have changed. If it reads the document, it returns the
+ *  promise of that, because until then this process is not up to date with the writes of others (`Directory.freshen`). */
 export type DocumentListener = (collection?: string, id?: string) => Promise<void> | undefined
 
 export interface Documents {
