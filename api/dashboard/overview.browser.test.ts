@@ -63,6 +63,23 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByText('1 done, 0 skipped').waitFor()
   })
 
+  test('a mark of the day leads to what happened in its hours, and not since', async () => {
+    const { page } = await suite.open('/', {
+      // As below: a day of counts takes a day.
+      before: (of) => of.route('**/api/v1/fleet/trend*', (route) => route.fulfill({ json: trendOfADay() })),
+    })
+    const day = page.getByRole('region', { name: 'Online over 24 h' })
+    await day.getByRole('link', { name: /^Alerts: 1, rollouts: 0, from/ }).click()
+    await page.getByRole('heading', { level: 1, name: 'Timeline' }).waitFor()
+    await page.getByRole('row', { name: /oven-1 oven too hot/ }).waitFor()
+    const of = new URL(page.url()).searchParams
+    const [from, to] = ['from', 'to'].map((name) => Date.parse(of.get(name) ?? ''))
+    const [alert] = (await suite.admin.get('/alerts')).body['data'] as { readonly fired_at: string }[]
+    expect(Number(to) - Number(from)).toBe(2 * 3_600_000)
+    expect(Date.parse(alert?.fired_at ?? '')).toBeGreaterThanOrEqual(Number(from))
+    expect(Date.parse(alert?.fired_at ?? '')).toBeLessThan(Number(to))
+  })
+
   test('the overview has no barriers, also with more devices than a page keeps, which the service counts and searches', async () => {
     const { page, context } = await suite.open('/', {
       // The fleet is counted once a minute, so that a day of counts takes a day.
