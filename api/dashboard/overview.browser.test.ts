@@ -80,6 +80,23 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     expect(Date.parse(alert?.fired_at ?? '')).toBeLessThan(Number(to))
   })
 
+  test('an acknowledgement that cannot be undone says so', async () => {
+    const { page, context } = await suite.open('/', { expected: [/503/] })
+    const attention = page.getByRole('region', { name: 'Needs attention' })
+    await attention.getByRole('button', { name: 'Acknowledge oven too hot: 1 alert' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge 1 alert' }).click()
+    await page.getByText('Acknowledged', { exact: true }).waitFor()
+    // Nothing short of a service that is broken refuses this request, and takes the one before it.
+    const refused = { status: 503, body: '{}' }
+    await context.route('**/api/v1/alerts/*/unack', (route) => route.fulfill(refused))
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('alert').getByText('Could not undo').waitFor()
+    await context.unroute('**/api/v1/alerts/*/unack')
+    const [alert] = (await suite.admin.get('/alerts')).body['data'] as { readonly alert_id: string }[]
+    await suite.admin.post(`/alerts/${alert?.alert_id}/unack`, {})
+    await attention.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
+  })
+
   test('the overview has no barriers, also with more devices than a page keeps, which the service counts and searches', async () => {
     const { page, context } = await suite.open('/', {
       // The fleet is counted once a minute, so that a day of counts takes a day.
