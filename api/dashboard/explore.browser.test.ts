@@ -58,6 +58,19 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     expect(await page.getByRole('application', { name: /^(pack|cell)/ }).count()).toBe(8)
   })
 
+  test('what charts are compared with is chosen in the field, also after Back', async () => {
+    await registerDevice(suite.admin, 'probe-9')
+    const { page } = await suite.open('/devices/probe-1/telemetry?metric=heat&compare=probe-9')
+    const compare = page.getByLabel('Compare with')
+    await page.getByRole('application', { name: 'heat' }).waitFor()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await compare.selectOption('nothing')
+    await page.goBack()
+    await page.waitForURL(/compare=probe-9/)
+    await expect.poll(() => compare.inputValue()).toBe('devices')
+    expect(await page.getByLabel('Other devices').inputValue()).toBe('probe-9')
+  })
+
   test('dragging over the chart zooms into the address', async () => {
     const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
     await page.getByRole('application', { name: 'heat' }).waitFor()
