@@ -127,12 +127,14 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
     return () => clearTimeout(timer)
   }, [unknown])
   const isHeld = held !== undefined || isPaused.value
-  const news = held === undefined ? 0 : linesSince(ring.lines, held)
+  const since = held === undefined ? 0 : linesSince(ring.lines, held)
   const filter = { levels: levels.value, find: find.value }
   const lines = shownLines(ring.lines, filter)
   const shown = (
-    news === 0 ? lines : shownLines(ring.lines.slice(0, ring.lines.length - news), filter)
+    since === 0 ? lines : shownLines(ring.lines.slice(0, ring.lines.length - since), filter)
   ).slice(-DRAWN_MAX)
+  // Lines that the filter leaves out are no news to whoever set it.
+  const news = since === 0 ? 0 : shownLines(ring.lines.slice(-since), filter).length
   useEffect(() => {
     if (!isHeld && tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
   }, [shown.length, isHeld, ring])
