@@ -80,6 +80,28 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     expect(Date.parse(alert?.fired_at ?? '')).toBeLessThan(Number(to))
   })
 
+  test('a browser whose clock is behind draws the day that was, and mutes for as long as it says', async () => {
+    const { page } = await suite.open('/', {
+      before: async (of) => {
+        await of.route('**/api/v1/fleet/trend*', (route) => route.fulfill({ json: trendOfADay() }))
+        await of.clock.install({ time: Date.now() - 2 * 3_600_000 })
+      },
+    })
+    const day = page.getByRole('region', { name: 'Online over 24 h' })
+    await day.getByRole('img', { name: '7 online now, minimum 7, maximum 30' }).waitFor()
+    await day.getByRole('link', { name: /^Alerts: 1, rollouts: 0, from/ }).waitFor()
+    await go(page, '/devices/oven-1/alerts')
+    const from = Date.now()
+    await page.getByRole('button', { name: '1 hour' }).click()
+    await page.getByRole('button', { name: 'Unmute' }).waitFor()
+    const { body } = await suite.admin.get('/alerts/silences')
+    const [mute] = body['data'] as { readonly ends_at: string; readonly silence_id: string }[]
+    // The clock of a page is renewed each second.
+    expect(Date.parse(mute?.ends_at ?? '')).toBeGreaterThan(from + 3_590_000)
+    expect(Date.parse(mute?.ends_at ?? '')).toBeLessThan(Date.now() + 3_600_000)
+    await suite.admin.call('DELETE', `/alerts/silences/${mute?.silence_id}`)
+  })
+
   test('an acknowledgement that cannot be undone says so', async () => {
     const { page, context } = await suite.open('/', { expected: [/503/] })
     const attention = page.getByRole('region', { name: 'Needs attention' })
