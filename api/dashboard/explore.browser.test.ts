@@ -39,6 +39,38 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await page.locator('datalist option[value="heat"]').waitFor({ state: 'attached' })
   })
 
+  test('a prefix takes all metrics below it, and no more lines than are drawn at once', async () => {
+    const token = await registerDevice(suite.admin, 'probe-2')
+    const device = await connectDevice(suite.service, 'probe-2', token)
+    const cells = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`c${i}`, i]))
+    await publish(device, 'probe-2', { pack: { volt: 3, amp: 4 }, cell: cells })
+    await device.endAsync()
+    const { page } = await suite.open('/telemetry?devices=probe-2')
+    const add = page.getByLabel('Add a metric')
+    await add.fill('pack.*')
+    await add.press('Enter')
+    await page.getByRole('application', { name: 'pack.volt' }).waitFor()
+    await page.getByRole('application', { name: 'pack.amp' }).waitFor()
+    expect(await page.getByText('At most 8').count()).toBe(0)
+    await add.fill('cell.*')
+    await add.press('Enter')
+    await page.getByText('At most 8 lines at once.').waitFor()
+    expect(await page.getByRole('application', { name: /^(pack|cell)/ }).count()).toBe(8)
+  })
+
+  test('what charts are compared with is chosen in the field, also after Back', async () => {
+    await registerDevice(suite.admin, 'probe-9')
+    const { page } = await suite.open('/devices/probe-1/telemetry?metric=heat&compare=probe-9')
+    const compare = page.getByLabel('Compare with')
+    await page.getByRole('application', { name: 'heat' }).waitFor()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await compare.selectOption('nothing')
+    await page.goBack()
+    await page.waitForURL(/compare=probe-9/)
+    await expect.poll(() => compare.inputValue()).toBe('devices')
+    expect(await page.getByLabel('Other devices').inputValue()).toBe('probe-9')
+  })
+
   test('dragging over the chart zooms into the address', async () => {
     const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
     await page.getByRole('application', { name: 'heat' }).waitFor()

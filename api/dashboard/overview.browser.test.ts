@@ -63,6 +63,62 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByText('1 done, 0 skipped').waitFor()
   })
 
+  test('a mark of the day leads to what happened in its hours, and not since', async () => {
+    const { page } = await suite.open('/', {
+      // As below: a day of counts takes a day.
+      before: (of) => of.route('**/api/v1/fleet/trend*', (route) => route.fulfill({ json: trendOfADay() })),
+    })
+    const day = page.getByRole('region', { name: 'Online over 24 h' })
+    await day.getByRole('link', { name: /^Alerts: 1, rollouts: 0, from/ }).click()
+    await page.getByRole('heading', { level: 1, name: 'Timeline' }).waitFor()
+    await page.getByRole('row', { name: /oven-1 oven too hot/ }).waitFor()
+    const of = new URL(page.url()).searchParams
+    const [from, to] = ['from', 'to'].map((name) => Date.parse(of.get(name) ?? ''))
+    const [alert] = (await suite.admin.get('/alerts')).body['data'] as { readonly fired_at: string }[]
+    expect(Number(to) - Number(from)).toBe(2 * 3_600_000)
+    expect(Date.parse(alert?.fired_at ?? '')).toBeGreaterThanOrEqual(Number(from))
+    expect(Date.parse(alert?.fired_at ?? '')).toBeLessThan(Number(to))
+  })
+
+  test('a browser whose clock is behind draws the day that was, and mutes for as long as it says', async () => {
+    const { page } = await suite.open('/', {
+      before: async (of) => {
+        await of.route('**/api/v1/fleet/trend*', (route) => route.fulfill({ json: trendOfADay() }))
+        await of.clock.install({ time: Date.now() - 2 * 3_600_000 })
+      },
+    })
+    const day = page.getByRole('region', { name: 'Online over 24 h' })
+    await day.getByRole('img', { name: '7 online now, minimum 7, maximum 30' }).waitFor()
+    await day.getByRole('link', { name: /^Alerts: 1, rollouts: 0, from/ }).waitFor()
+    await go(page, '/devices/oven-1/alerts')
+    const from = Date.now()
+    await page.getByRole('button', { name: '1 hour' }).click()
+    await page.getByRole('button', { name: 'Unmute' }).waitFor()
+    const { body } = await suite.admin.get('/alerts/silences')
+    const [mute] = body['data'] as { readonly ends_at: string; readonly silence_id: string }[]
+    // The clock of a page is renewed each second.
+    expect(Date.parse(mute?.ends_at ?? '')).toBeGreaterThan(from + 3_590_000)
+    expect(Date.parse(mute?.ends_at ?? '')).toBeLessThan(Date.now() + 3_600_000)
+    await suite.admin.call('DELETE', `/alerts/silences/${mute?.silence_id}`)
+  })
+
+  test('an acknowledgement that cannot be undone says so', async () => {
+    const { page, context } = await suite.open('/', { expected: [/503/] })
+    const attention = page.getByRole('region', { name: 'Needs attention' })
+    await attention.getByRole('button', { name: 'Acknowledge oven too hot: 1 alert' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge 1 alert' }).click()
+    await page.getByText('Acknowledged', { exact: true }).waitFor()
+    // Nothing short of a service that is broken refuses this request, and takes the one before it.
+    const refused = { status: 503, body: '{}' }
+    await context.route('**/api/v1/alerts/*/unack', (route) => route.fulfill(refused))
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('alert').getByText('Could not undo').waitFor()
+    await context.unroute('**/api/v1/alerts/*/unack')
+    const [alert] = (await suite.admin.get('/alerts')).body['data'] as { readonly alert_id: string }[]
+    await suite.admin.post(`/alerts/${alert?.alert_id}/unack`, {})
+    await attention.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
+  })
+
   test('the overview has no barriers, also with more devices than a page keeps, which the service counts and searches', async () => {
     const { page, context } = await suite.open('/', {
       // The fleet is counted once a minute, so that a day of counts takes a day.

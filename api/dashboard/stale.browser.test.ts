@@ -68,6 +68,22 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     await expect.poll(() => name.inputValue()).toBe('rule a')
   })
 
+  test('a command that is typed into the palette is in the form, where another was to be sent again', async () => {
+    await registerDevice(suite.admin, 'kettle-7')
+    await suite.admin.post('/commands/kettle-7', { command: 'brew', data: { cups: 2 } })
+    const { page } = await suite.open('/devices/kettle-7/commands')
+    await page.getByRole('button', { name: 'Send again…' }).click()
+    const name = page.getByLabel('Command name')
+    await expect.poll(() => name.inputValue()).toBe('brew')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('kettle-7 rinse')
+    await page.getByRole('option', { name: /^Send rinse to kettle-7/ }).click()
+    await page.waitForURL(/command=rinse/)
+    await expect.poll(() => name.inputValue()).toBe('rinse')
+    await page.getByRole('button', { name: 'Send again…' }).click()
+    await expect.poll(() => name.inputValue()).toBe('brew')
+  })
+
   test('alerts that are selected in one tab of the inbox are not acted on in another', async () => {
     const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { heat: 250 })

@@ -146,6 +146,25 @@ describe('order', () => {
     expect(sorted('seen')).toEqual(['pump-1', 'robot-9', 'robot-10', 'pump-2'])
   })
 
+  test('devices without a value, a group or a firmware are last in both directions', () => {
+    const columns = columnsOf(
+      device('d-1', { group: 'b', firmware: '1.10.0' }),
+      device('d-2', { group: null, firmware: null }),
+      device('d-3', { group: 'a', firmware: '1.9.0' }),
+    )
+    expect(sorted('group', false, columns)).toEqual(['d-3', 'd-1', 'd-2'])
+    expect(sorted('group', true, columns)).toEqual(['d-1', 'd-3', 'd-2'])
+    expect(sorted('firmware', true, columns)).toEqual(['d-1', 'd-3', 'd-2'])
+    const heat = Float64Array.of(20, Number.NaN, 90)
+    const byHeat = (isDescending: boolean) => {
+      const context = { columns, ranks: new RankCache(), metrics: { 'metric:heat': heat } }
+      const order = sortRows(Uint32Array.of(0, 1, 2), { by: 'metric:heat', isDescending }, context)
+      return [...order].map((row) => columns.ids[row])
+    }
+    expect(byHeat(false)).toEqual(['d-1', 'd-3', 'd-2'])
+    expect(byHeat(true)).toEqual(['d-3', 'd-1', 'd-2'])
+  })
+
   test('every order has each row once, whatever it is by', () => {
     const some = fc.record({
       id: fc.stringMatching(/^[a-z0-9]{1,4}$/),

@@ -15,6 +15,9 @@ const ROW_BITS = 2 ** 18
 /** The greatest key with which key and row together are an exact number. */
 const KEY_MAX = 2 ** 35 - 1
 
+/** The key of a row that has nothing to sort by: it is last in both directions. */
+const NONE = Number.POSITIVE_INFINITY
+
 /** Worst first. */
 const SEVERITY: Readonly<Record<number, number>> = {
   [STATUS.error]: 0,
@@ -72,14 +75,19 @@ export function sortRows(
   const keyOf = keysOf(by, context)
   const packed = new Float64Array(order.length)
   order.forEach((row, i) => {
-    const key = Math.min(KEY_MAX, Math.max(0, Math.floor(keyOf(row))))
-    packed[i] = (isDescending ? KEY_MAX - key : key) * ROW_BITS + (byId[row] ?? 0)
+    packed[i] = packedKey(keyOf(row), isDescending) * ROW_BITS + (byId[row] ?? 0)
   })
   packed.sort()
   packed.forEach((value, i) => {
     order[i] = rowOfRank[value % ROW_BITS] ?? 0
   })
   return order
+}
+
+function packedKey(key: number, isDescending: boolean): number {
+  if (key === NONE) return KEY_MAX
+  const whole = Math.min(KEY_MAX - 1, Math.max(0, Math.floor(key)))
+  return isDescending ? KEY_MAX - 1 - whole : whole
 }
 
 function keysOf(by: string, { columns, ranks, metrics }: SortContext): (row: number) => number {
@@ -125,11 +133,11 @@ export function severityAt({ status, flags }: FleetColumns, row: number): number
   return at
 }
 
-/** Newest first; what never happened is last. */
+/** Newest first; what never happened is older than all that did. */
 function secondsBefore(column: Float64Array): (row: number) => number {
   return (row) => {
     const at = column[row] ?? 0
-    return at === 0 ? KEY_MAX : KEY_MAX - 1 - Math.floor(at / 1000)
+    return at === 0 ? KEY_MAX - 1 : KEY_MAX - 2 - Math.floor(at / 1000)
   }
 }
 
@@ -137,9 +145,9 @@ function secondsBefore(column: Float64Array): (row: number) => number {
 function wordKeys(column: Uint16Array, words: readonly string[]): (row: number) => number {
   const ordered = words.map((word, place) => ({ place, key: naturalKey(word) }))
   ordered.sort((a, b) => (a.key < b.key ? -1 : 1))
-  const ranks = new Uint32Array(words.length)
+  const ranks = new Float64Array(words.length)
   ordered.forEach(({ place, key }, rank) => {
-    ranks[place] = key === '' ? words.length : rank
+    ranks[place] = key === '' ? NONE : rank
   })
   return (row) => ranks[column[row] ?? 0] ?? 0
 }
@@ -155,7 +163,7 @@ function metricKeys(column: Float64Array | undefined): (row: number) => number {
   const step = most > least ? (KEY_MAX - 2) / (most - least) : 0
   return (row) => {
     const value = column[row] ?? Number.NaN
-    return Number.isNaN(value) ? KEY_MAX : (value - least) * step
+    return Number.isNaN(value) ? NONE : (value - least) * step
   }
 }
 

@@ -42,18 +42,19 @@ export function useMaintenance({
 }: MaintainedDevice): Maintenance {
   const isOn = status === 'maintenance'
   const reason = isOn && status_reason !== null ? { status_reason } : {}
-  const write = useWrite(async (to: 'maintenance' | 'online') => {
+  const change = async (to: 'maintenance' | 'online') => {
     const body = to === 'maintenance' ? { status: to, ...reason } : { status: to }
     await fleet.editDevice({ device_id: deviceId, body })
     refreshAnswers('getDevice', 'listDeviceEvents')
-  })
+  }
+  const write = useWrite(change)
   const run = async () => {
     const isDone = await write.run(isOn ? 'online' : 'maintenance')
     if (isDone)
       toast({
         text: isOn ? t('ended') : t('started'),
         // It comes back with the reason that it had.
-        undo: () => void write.run(isOn ? 'maintenance' : 'online'),
+        undo: () => change(isOn ? 'maintenance' : 'online'),
       })
     else toast({ text: t('failed'), isFailure: true })
   }

@@ -1,14 +1,20 @@
 // Short words about what was done, with Undo where it can be undone. They stay until they are read or pushed out.
 import { signal } from '@preact/signals'
+import { errorText } from '../../../../schemas/error-text.ts'
 import { LIMITS } from '../limits.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
-const t = words({ undo: ['Undo', 'Rückgängig'], close: ['Close', 'Schließen'] })
+const t = words({
+  undo: ['Undo', 'Rückgängig'],
+  notUndone: ['Could not undo: {reason}', 'Das ließ sich nicht rückgängig machen: {reason}'],
+  close: ['Close', 'Schließen'],
+})
 
 export interface Toast {
   readonly text: string
-  readonly undo?: () => void
+  /** Rejects with the reason if it cannot be undone, which is said. */
+  readonly undo?: () => Promise<unknown>
   readonly isFailure?: boolean
 }
 
@@ -27,6 +33,14 @@ const close = (id: number) => {
   toasts.value = toasts.value.filter((toast) => toast.id !== id)
 }
 
+async function undone(undo: () => Promise<unknown>): Promise<void> {
+  try {
+    await undo()
+  } catch (error) {
+    toast({ text: t('notUndone', { reason: errorText(error) }), isFailure: true })
+  }
+}
+
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
@@ -42,7 +56,7 @@ export function Toasts() {
             <Button
               kind="quiet"
               onClick={() => {
-                undo()
+                void undone(undo)
                 close(id)
               }}
             >

@@ -24,13 +24,16 @@ export function noteClock(serverMs: number): void {
   // Two seconds are the way of the message and the second that a header is rounded to, not the clock.
   if (!Number.isFinite(ahead) || Math.abs(ahead - clockAheadMs) <= 2000) return
   clockAheadMs = ahead
-  now.value = Date.now() + ahead
+  now.value = serviceMs(Date.now())
 }
+
+/** A time of the browser's clock as the service's clock has it. */
+export const serviceMs = (browserMs: number): number => browserMs + clockAheadMs
 
 /** Begins to count. */
 export function countSeconds(): void {
   setInterval(() => {
-    if (!document.hidden) now.value = Date.now() + clockAheadMs
+    if (!document.hidden) now.value = serviceMs(Date.now())
   }, 1000)
 }
 

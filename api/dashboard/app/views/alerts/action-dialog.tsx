@@ -95,12 +95,12 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
     else if (action === 'snooze')
       toast({
         text: t('snoozed'),
-        undo: () => void Promise.allSettled(alertIds.map((alert_id) => fleet.unsnoozeAlert({ alert_id }))),
+        undo: () => Promise.all(alertIds.map((alert_id) => fleet.unsnoozeAlert({ alert_id }))),
       })
     else if (action === 'ack')
       toast({
         text: t('undo'),
-        undo: () => void Promise.allSettled(alertIds.map((alert_id) => fleet.unackAlert({ alert_id }))),
+        undo: () => Promise.all(alertIds.map((alert_id) => fleet.unackAlert({ alert_id }))),
       })
     onClose(true)
   })

@@ -13,7 +13,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { NoneFits } from '../../parts/filter-chips.tsx'
-import { toLine } from '../../parts/log-ring.ts'
+import { type LogEntry, toLine } from '../../parts/log-ring.ts'
 import { LogRow } from '../../parts/log-row.tsx'
 import { NewEntries } from '../../parts/new-entries.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -39,8 +39,9 @@ export default function Logs() {
   const find = findValue.value
   const group = groupValue.value
   const device = deviceValue.value
+  const times = timesInAddress()
   const filters = {
-    ...timesInAddress(),
+    ...times,
     ...omitEmpty({ level: level.join(','), find, group, device_id: device }),
   }
   const query = { ...filters, limit: 200 }
@@ -48,12 +49,18 @@ export default function Logs() {
   const feed = useFeed(key, (cursor) =>
     fleet.listFleetLogs({ query: { ...query, ...omitEmpty({ cursor }) } }),
   )
+  const wanted = find.toLowerCase()
+  const fits = ({ level: word, message, logger }: LogEntry) =>
+    (level.length === 0 || level.includes(word)) &&
+    [message, logger ?? ''].some((said) => said.toLowerCase().includes(wanted))
   return (
     <Page
       title={t('logs')}
       actions={
         <NewEntries
           watch={{ channel: 'logs', filter: omitEmpty({ group, device_id: device }) }}
+          fits={fits}
+          to={times.to}
           feedKey={key}
           onReload={feed.reload}
         />

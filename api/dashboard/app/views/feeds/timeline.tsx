@@ -45,8 +45,9 @@ export default function Timeline() {
   const kind = kindValue.value
   const group = groupValue.value
   const device = deviceValue.value
+  const times = timesInAddress()
   const filters = {
-    ...timesInAddress(),
+    ...times,
     ...omitEmpty({ kind: kind.join(','), group, device_id: device }),
   }
   const query = { ...filters, limit: 100 }
@@ -72,6 +73,8 @@ export default function Timeline() {
       actions={
         <NewEntries
           watch={{ channel: 'events', filter: omitEmpty({ group, device_id: device }) }}
+          fits={({ kind: word }: Entry) => kind.length === 0 || kind.includes(word)}
+          to={times.to}
           feedKey={key}
           onReload={feed.reload}
         />

@@ -62,13 +62,14 @@ export function RemedyDialog({ remedy, onClose }: { readonly remedy: Remedy; rea
 }
 
 function usePause() {
-  const write = useWrite(async (deployment_id: string, call: 'pauseDeployment' | 'resumeDeployment') => {
+  const change = async (deployment_id: string, call: 'pauseDeployment' | 'resumeDeployment') => {
     await fleet[call]({ deployment_id })
     refreshAnswers('listDeployments')
-  })
+  }
+  const write = useWrite(change)
   const run = async (deploymentId: string) => {
     if (await write.run(deploymentId, 'pauseDeployment'))
-      toast({ text: t('paused'), undo: () => void write.run(deploymentId, 'resumeDeployment') })
+      toast({ text: t('paused'), undo: () => change(deploymentId, 'resumeDeployment') })
     else toast({ text: t('notPaused', { reason: errorText(write.error.peek()) }), isFailure: true })
   }
   return { isUnderWay: write.isUnderWay, run }

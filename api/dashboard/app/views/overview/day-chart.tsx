@@ -52,10 +52,15 @@ export function DayChart({ group }: { readonly group: string | undefined }) {
             const mark = marks.get(slot)
             const fromMs = nowMs - DAY_MS + (slot * DAY_MS) / SLOTS
             if (mark === undefined) return <li key={slot} />
+            const [from, to] = [fromMs, fromMs + DAY_MS / SLOTS].map((ms) => new Date(ms).toISOString())
             const name = t('dayMark', { ...mark, time: instant(fromMs, { timeStyle: 'short' }) })
             return (
               <li key={slot}>
-                <a href={pathOf('timeline', {}, { kind: 'alert,ota' })} title={name} aria-label={name}>
+                <a
+                  href={pathOf('timeline', {}, { kind: 'alert,ota', group, from, to })}
+                  title={name}
+                  aria-label={name}
+                >
                   {mark.alerts > 0 && <span class="severity-critical">▲{number(mark.alerts)}</span>}
                   {mark.rollouts > 0 && <span>⟳{number(mark.rollouts)}</span>}
                 </a>

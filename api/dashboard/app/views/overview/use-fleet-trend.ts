@@ -1,7 +1,7 @@
 // How the fleet, or one group of it, went over the last day.
 import type { Query } from '../../address/filter.ts'
 import { useAnswer } from '../../data/answers.ts'
-import { now } from '../../words/time.ts'
+import { now, serviceMs } from '../../words/time.ts'
 
 const EVERY_MS = 60_000
 
@@ -22,6 +22,6 @@ export function useFleetTrend(group: string | undefined) {
   )
   return {
     trend: group === undefined ? undefined : answer.data?.data,
-    nowMs: answer.at === 0 ? now.peek() : answer.at,
+    nowMs: answer.at === 0 ? now.peek() : serviceMs(answer.at),
   }
 }

@@ -149,7 +149,9 @@ function Buttons() {
       </div>
       <div class="row">
         <Button onClick={() => setAsking(true)}>Ask first…</Button>
-        <Button onClick={() => toast({ text: 'The tag was added to 12 devices.', undo: () => undefined })}>
+        <Button
+          onClick={() => toast({ text: 'The tag was added to 12 devices.', undo: async () => undefined })}
+        >
           Tell with Undo
         </Button>
         <Button onClick={() => toast({ text: 'The tag was not added.', isFailure: true })}>

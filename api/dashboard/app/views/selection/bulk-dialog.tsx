@@ -178,7 +178,11 @@ function patchOf(kind: BulkKind, { added, removed, group, reason }: Fields): Pat
 const tagsOf = (text: string) => [...new Set(splitList(text))]
 
 /** Only what adds and takes away again is the same as before. A device that had one of several tags is not. */
-function undoOf(kind: BulkKind, patch: Patch, ids: readonly string[]): { readonly undo?: () => void } {
+function undoOf(
+  kind: BulkKind,
+  patch: Patch,
+  ids: readonly string[],
+): { readonly undo?: () => Promise<void> } {
   const added = patch.tags_add ?? []
   const removed = patch.tags_remove ?? []
   if (kind !== 'tag' || added.length + removed.length !== 1 || ids.length === 0) return {}
@@ -187,15 +191,10 @@ function undoOf(kind: BulkKind, patch: Patch, ids: readonly string[]): { readonl
     ...(added.length === 0 ? {} : { tags_remove: [...added] }),
   }
   return {
-    undo: () => {
-      fleet
-        .bulkEditDevices({ body: { device_ids: [...ids], patch: back }, idempotencyKey: newIdempotencyKey() })
-        .then(
-          () => toast({ text: t('undone') }),
-          (error: unknown) => {
-            toast({ text: t('notUndone', { reason: String(error) }), isFailure: true })
-          },
-        )
+    undo: async () => {
+      const body = { device_ids: [...ids], patch: back }
+      await fleet.bulkEditDevices({ body, idempotencyKey: newIdempotencyKey() })
+      toast({ text: t('undone') })
     },
   }
 }

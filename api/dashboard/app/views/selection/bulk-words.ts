@@ -21,7 +21,6 @@ export const t = words({
     '{n} Gerät wurde geändert | {n} Geräte wurden geändert',
   ],
   undone: ['Change undone.', 'Die Änderung wurde zurückgenommen.'],
-  notUndone: ['Could not undo: {reason}', 'Sie ließ sich nicht zurücknehmen: {reason}'],
   failures: ['Not changed', 'Nicht geändert'],
   retry: [
     'Try the failed one again | Try the {n} failed ones again',

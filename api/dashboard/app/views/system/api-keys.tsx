@@ -18,7 +18,7 @@ import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { instant } from '../../words/time.ts'
+import { instant, now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { GroupsField } from './groups-field.tsx'
 
@@ -101,7 +101,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
   const { name, groups, days } = draft
   const write = useWrite(async () => {
     const expires =
-      days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
+      days === '' ? {} : { expires_at: new Date(now.peek() + Number(days) * DAY_MS).toISOString() }
     const scope = splitList(groups).length === 0 ? {} : { groups: splitList(groups) }
     const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires, ...scope } })
     refreshAnswers('listApiKeys')

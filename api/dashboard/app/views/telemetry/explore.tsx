@@ -21,6 +21,7 @@ import { ChartList } from './chart-list.tsx'
 import { ChartOptions } from './chart-options.tsx'
 import { columnsOf, type FleetRequest, fleetLines, linesWithBefore } from './fleet-lines.ts'
 import { MetricPicker } from './metric-picker.tsx'
+import { drawnNames } from './metrics.ts'
 import { aggregateValue, marksValue, metricValue, useChartQuery } from './telemetry-values.ts'
 import { useMarkers } from './use-markers.ts'
 
@@ -57,7 +58,7 @@ export default function Explore() {
   const [revision, setRevision] = useState(0)
   const [devices, group] = [devicesValue.value, groupValue.value]
   const known = useKnownMetrics(devices[0], group)
-  const names = metricValue.value.slice(0, LIMITS.chartSeriesMax).filter((metric) => !metric.endsWith('*'))
+  const names = drawnNames(metricValue.value, known.metrics)
   const shown = aggregateValue.value
   const of = { metrics: names, devices, group, by: byValue.value, shown }
   const request: FleetRequest = { ...of, ...chartQuery.whole, interval: chartQuery.interval }
@@ -89,7 +90,12 @@ export default function Explore() {
     <Page title={t('telemetry')}>
       <div class="stack" ref={chartQuery.place}>
         <RangeBar />
-        <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
+        <MetricPicker
+          metrics={known.metrics}
+          value={metricValue}
+          chosen={names.map((metric) => ({ metric }))}
+          isFree
+        />
         <ChartOptions interval={chartQuery.interval}>
           <TextValue
             label={t('devices')}

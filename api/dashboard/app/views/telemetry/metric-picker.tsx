@@ -17,7 +17,8 @@ const t = words({
 
 export interface MetricPickerProps {
   readonly metrics: readonly Metric[]
-  readonly chosen: readonly Metric[]
+  /** Those on the charts, as far as they are known. */
+  readonly chosen: readonly Pick<Metric, 'metric'>[]
   readonly value: QueryValue<readonly string[]>
   /** Takes names that are not among the metrics. */
   readonly isFree?: boolean

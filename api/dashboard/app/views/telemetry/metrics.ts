@@ -20,5 +20,13 @@ export function chosenMetrics<M extends Metric>(
   return found.slice(0, LIMITS.chartSeriesMax)
 }
 
+/** The names that are drawn where a metric need not be known: a pattern is those of the known ones that it fits. */
+export function drawnNames(names: readonly string[], metrics: readonly Metric[]): readonly string[] {
+  const found = names.flatMap((name) =>
+    name.endsWith('*') ? metrics.map(({ metric }) => metric).filter((metric) => fits(name, metric)) : name,
+  )
+  return [...new Set(found)].slice(0, LIMITS.chartSeriesMax)
+}
+
 const fits = (name: string, metric: string) =>
   name.endsWith('*') ? metric.startsWith(name.slice(0, -1)) : metric === name

@@ -17,7 +17,7 @@ import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { SeverityMark } from '../../../parts/severity-mark.tsx'
 import { toast } from '../../../parts/toasts.tsx'
-import { instant } from '../../../words/time.ts'
+import { instant, now } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { muteOf } from './mute.ts'
@@ -125,7 +125,7 @@ function Mute({ deviceId }: { readonly deviceId: string }) {
   const write = useWrite(async (ms: number | undefined) => {
     if (ms === undefined && active !== undefined) await fleet.deleteSilence({ silence_id: active.silence_id })
     if (ms !== undefined) {
-      const until = Date.now() + ms
+      const until = now.peek() + ms
       await fleet.createSilence({
         body: {
           matchers: { device_id: deviceId },

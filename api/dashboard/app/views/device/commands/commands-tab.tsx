@@ -37,6 +37,14 @@ const t = words({
   ],
 })
 
+/** A command that is to be sent again. */
+interface Resent {
+  readonly draft: CommandDraft
+  readonly count: number
+  /** What the address had in the form then. */
+  readonly named: string
+}
+
 export default function CommandsTab({ device }: TabProps) {
   const { device_id: deviceId } = device
   const types = useAnswer('listDeviceTypes', {})
@@ -45,7 +53,10 @@ export default function CommandsTab({ device }: TabProps) {
     query: { page: pageValue.value, per_page: 20 },
   })
   useLiveAnswers({ channel: 'commands', filter: { device_id: deviceId } }, ['listCommands'])
-  const [again, setAgain] = useState<{ readonly draft: CommandDraft; readonly count: number } | undefined>()
+  const [resent, setResent] = useState<Resent | undefined>()
+  // Another command in the address was asked for since.
+  const named = `${commandInAddress.value} ${parametersInAddress.value}`
+  const again = resent?.named === named ? resent : undefined
   const form = useRef<HTMLElement>(null)
   if (!may('sendCommand')) return <Empty title={t('forbidden')} hint={t('ask')} />
   return (
@@ -60,7 +71,7 @@ export default function CommandsTab({ device }: TabProps) {
         <AnswerArea answer={types}>
           {({ data }) => (
             <Composer
-              key={`${commandInAddress.value} ${parametersInAddress.value} ${again?.count ?? 0}`}
+              key={`${named} ${again?.count ?? 0}`}
               deviceId={deviceId}
               commands={data.find(({ name }) => name === device.type)?.commands ?? null}
               initial={again?.draft ?? draftInAddress()}
@@ -83,9 +94,10 @@ export default function CommandsTab({ device }: TabProps) {
                     command={command}
                     onAgain={() => {
                       const { command: name, data, timeout_sec, priority } = command
-                      setAgain({
+                      setResent({
                         draft: { command: name, data, timeout_sec, priority },
-                        count: (again?.count ?? 0) + 1,
+                        count: (resent?.count ?? 0) + 1,
+                        named,
                       })
                       form.current?.scrollIntoView({ block: 'start' })
                     }}

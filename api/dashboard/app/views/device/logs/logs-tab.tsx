@@ -29,6 +29,7 @@ import {
 import { LogRow } from '../../../parts/log-row.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { saveFile } from '../../../parts/save-file.ts'
+import { now } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { LogJump, logUntil } from './log-jump.tsx'
@@ -113,12 +114,12 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
   const fill = useWrite(async (gap: GapLine) => {
     const at = ring.lines.indexOf(gap)
     const before = ring.lines[at - 1]?.at ?? gap.at - 60_000
-    const after = ring.lines[at + 1]?.at ?? Date.now()
+    const after = ring.lines[at + 1]?.at ?? now.peek()
     const page = await fleet.listDeviceLogs({
       device_id: deviceId,
       query: { limit: PAGE, from: new Date(before).toISOString(), to: new Date(after + 1).toISOString() },
     })
-    setRing((now) => filled(now, gap, page.data.map(toLine).reverse(), page.next_cursor === null))
+    setRing((newest) => filled(newest, gap, page.data.map(toLine).reverse(), page.next_cursor === null))
   })
   const unknown = ring.lines.findLast((line) => line.kind === 'gap' && line.dropped === 0)
   useEffect(() => {
@@ -127,12 +128,14 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
     return () => clearTimeout(timer)
   }, [unknown])
   const isHeld = held !== undefined || isPaused.value
-  const news = held === undefined ? 0 : linesSince(ring.lines, held)
+  const since = held === undefined ? 0 : linesSince(ring.lines, held)
   const filter = { levels: levels.value, find: find.value }
   const lines = shownLines(ring.lines, filter)
   const shown = (
-    news === 0 ? lines : shownLines(ring.lines.slice(0, ring.lines.length - news), filter)
+    since === 0 ? lines : shownLines(ring.lines.slice(0, ring.lines.length - since), filter)
   ).slice(-DRAWN_MAX)
+  // Lines that the filter leaves out are no news to whoever set it.
+  const news = since === 0 ? 0 : shownLines(ring.lines.slice(-since), filter).length
   useEffect(() => {
     if (!isHeld && tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
   }, [shown.length, isHeld, ring])

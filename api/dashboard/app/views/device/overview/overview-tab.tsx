@@ -5,6 +5,7 @@ import { may } from '../../../data/access.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Empty } from '../../../parts/empty.tsx'
+import { now } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { OpenAlerts, QuickCommands, SubDevices } from './beside.tsx'
@@ -22,7 +23,7 @@ const t = words({
 export default function OverviewTab({ device }: TabProps) {
   const { device_id: deviceId } = device
   const types = useAnswer('listDeviceTypes', {})
-  const [since] = useState(() => new Date(Date.now() - 3_600_000).toISOString())
+  const [since] = useState(() => new Date(now.peek() - 3_600_000).toISOString())
   const metrics = useLiveMetrics(deviceId)
   const type = types.data?.data.find(({ name }) => name === device.type)
   const fields = widgetFields(type)

@@ -169,7 +169,9 @@ function Older({ chosen, span }: { readonly chosen: readonly Metric[]; readonly 
 
 function Compare() {
   const compare = compareValue.value
-  const [isOther, setOther] = useState(compare !== '' && compare !== 'previous')
+  // The address has no devices yet while the first one is typed.
+  const [isNaming, setNaming] = useState(false)
+  const isOther = compare === '' ? isNaming : compare !== 'previous'
   const word = isOther ? 'devices' : compare === 'previous' ? 'previous' : 'nothing'
   return (
     <>
@@ -182,7 +184,7 @@ function Compare() {
           ['devices', t('devices')],
         ]}
         onValue={(next) => {
-          setOther(next === 'devices')
+          setNaming(next === 'devices')
           compareValue.set(next === 'previous' ? 'previous' : '')
         }}
       />

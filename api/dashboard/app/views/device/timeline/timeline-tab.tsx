@@ -9,6 +9,7 @@ import { useFeed } from '../../../data/feed.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
 import { ChoiceChips } from '../../../parts/choice-chips.tsx'
 import { Empty } from '../../../parts/empty.tsx'
+import type { TimelineEntry } from '../../../parts/entry-text.ts'
 import { FeedArea } from '../../../parts/feed-area.tsx'
 import { NewEntries } from '../../../parts/new-entries.tsx'
 import { words } from '../../../words/words.ts'
@@ -34,7 +35,7 @@ export default function TimelineTab({ device }: TabProps) {
   const { device_id } = device
   const shown = MARKER_KINDS.filter((kind) => kind !== 'command' || may('sendCommand'))
   const chosen = shown.filter((kind) => kinds.value.includes(kind))
-  const query = { limit: PAGE, ...(chosen.length > 0 ? { kind: chosen.join(',') } : {}) }
+  const query = { limit: PAGE, ...omitEmpty({ kind: chosen.join(',') }) }
   const key = `${device_id} ${JSON.stringify(query)}`
   const feed = useFeed(key, (cursor) =>
     fleet.listDeviceEvents({ device_id, query: { ...query, ...omitEmpty({ cursor }) } }),
@@ -49,6 +50,7 @@ export default function TimelineTab({ device }: TabProps) {
         />
         <NewEntries
           watch={{ channel: 'events', filter: { device_id } }}
+          fits={({ kind }: TimelineEntry) => chosen.length === 0 || chosen.some((word) => word === kind)}
           feedKey={key}
           onReload={feed.reload}
         />
