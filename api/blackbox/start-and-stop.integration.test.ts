@@ -1,10 +1,11 @@
 // How the service refuses a start with one line, and how it stops.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { ServiceHarness, type Settings, until } from './testing/service.ts'
@@ -78,6 +79,37 @@ test('an impossible start ends with one line that names the mistake', async () =
   expect(locked).toMatchObject({ status: 403, body: { code: 'REGISTRATION_LOCKED' } })
   for (const service of [running, open]) service.kill('SIGINT')
   expect(await Promise.all([running.ended, open.ended])).toMatchObject([{ code: 0 }, { code: 0 }])
+})
+
+test('a file of another user in the data directory ends the start with one line that names it and says what to run', async ({
+  skip,
+}) => {
+  // Root may open every file, so the service runs as somebody else then.
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const canRun = ['-e', 'fs.accessSync(process.argv[1])', MAIN]
+  if (spawnSync(process.execPath, canRun, nobody).status !== 0) return skip('nobody may not read the program')
+  for (const left of ['store.mdb-lock', 'log/0000000000000001.mdb-lock', 'log']) {
+    const folder = harness.newFolder()
+    chmodSync(folder, 0o755)
+    const dir = join(folder, 'data')
+    mkdirSync(join(dir, 'log'), { recursive: true })
+    writeFileSync(join(dir, 'VERSION'), '1\n')
+    if (left !== 'log') writeFileSync(join(dir, left), '')
+    if (nobody.uid !== undefined)
+      for (const path of [dir, join(dir, 'VERSION'), join(dir, 'log')])
+        chownSync(path, nobody.uid, nobody.gid)
+    if (left === 'log' && nobody.uid !== undefined) chownSync(join(dir, left), 0, 0)
+    chmodSync(join(dir, left), 0)
+    const child = spawn(process.execPath, [MAIN], {
+      ...nobody,
+      env: { FLEET_DATA_DIR: dir, FLEET_HTTP_PORT: '0', FLEET_MQTT_PORT: '0' },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect(said).toMatch(/^fleet: the data directory .* may not read and write .*; .* chown -R .*\n$/)
+    expect(said).toContain(join(dir, left))
+    expect(code).toBe(1)
+  }
 })
 
 test('SIGTERM while simulated devices are being registered ends the service without a word of an error', async () => {

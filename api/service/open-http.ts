@@ -252,10 +252,13 @@ function toFault(
   { host, port, setting }: { host: string; port: number; setting: string },
 ): unknown {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const noAddress = `this machine has no address ${host}; set FLEET_HOST to one it has`
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `port ${port} is in use; set ${setting} to another one`,
     EACCES: `port ${port} needs more rights; set ${setting} to one above 1023`,
-    EADDRNOTAVAIL: `this machine has no address ${host}; set FLEET_HOST to one it has`,
+    EADDRNOTAVAIL: noAddress,
+    ENOTFOUND: noAddress,
+    EAI_AGAIN: noAddress,
   }
   const message = typeof code === 'string' ? reasons[code] : undefined
   return message === undefined ? error : new Fault('PORT_IN_USE', { retryable: false, message, cause: error })

@@ -5,8 +5,20 @@
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createConnection, createServer, type Server } from 'node:net'
+import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { errorText } from '../../../schemas/error-text.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -44,6 +56,7 @@ async function open(path: string): Promise<DataDir> {
   const real = realpathSync(path)
   const lock = await takeLock(real)
   try {
+    checkRights(real)
     checkVersion(real)
   } catch (error) {
     await release(lock)
@@ -79,6 +92,37 @@ function checkVersion(dir: string): void {
   const found = Number.isFinite(format) ? `format ${format}` : 'an unknown format'
   const message = `the data directory ${dir} was written by a newer version of Fleet (${found}, this one reads up to ${FORMAT})`
   throw new Fault('DATA_DIR_TOO_NEW', { retryable: false, message })
+}
+
+/** A command that another user ran, often root, may have left files here that this user cannot open. LMDB crashes on such a
+ *  lock file without a word, so everything is checked before it is opened. */
+function checkRights(dir: string): void {
+  const inside = (path: string) => readdirSync(path).map((name) => join(path, name))
+  const log = join(dir, 'log')
+  for (const path of inside(dir)) checkAccess(dir, path)
+  if (existsSync(log)) for (const path of inside(log)) checkAccess(dir, path)
+}
+
+function checkAccess(dir: string, path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    // The file was removed meanwhile.
+    if (codeOf(error) === 'ENOENT') return
+    if (codeOf(error) !== 'EACCES') throw error
+    const user = userName()
+    const advice = `if it belongs to another user, run: chown -R ${user} ${dir}`
+    throw unusable(dir, `the user ${user} may not read and write ${path}; ${advice}`, error)
+  }
+}
+
+/** The name of the user of this process, or the number where there is no name, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.())
+  }
 }
 
 function readVersion(file: string): string | undefined {

@@ -39,6 +39,18 @@ test('a port in use is a fault that names the port', async () => {
   await new Promise((resolve) => other.close(resolve))
 })
 
+test.each(['192.0.2.1', 'nowhere.invalid'])(
+  '%s, which this machine does not have, is a fault that names FLEET_HOST',
+  async (host) => {
+    const broker = new EmbeddedBroker({ host, port: 0, clock: { now: () => Millis(0), ticks: () => 0 } })
+    await expect(broker.listen(new FakeHost())).rejects.toMatchObject({
+      code: 'BROKER_UNAVAILABLE',
+      message: `this machine has no address ${host}; set FLEET_HOST to one it has`,
+    })
+    await broker.close()
+  },
+)
+
 test('a common client library works as it is', async () => {
   const client = await mqttJs.connectAsync({
     port: stage.port,

@@ -162,13 +162,8 @@ export class Listeners {
     })
     return new Promise((resolve, reject) => {
       server.once('error', (cause: NodeJS.ErrnoException) => {
-        const isTaken = cause.code === 'EADDRINUSE'
-        const message = isTaken
-          ? `MQTT port ${port} on ${host} is in use; set FLEET_MQTT_PORT (or that of the listener) to another one`
-          : `cannot listen on ${host}:${port}`
-        reject(
-          new Fault(isTaken ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE', { retryable: false, message, cause }),
-        )
+        const code = cause.code === 'EADDRINUSE' ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE'
+        reject(new Fault(code, { retryable: false, message: whyNot(cause, host, port), cause }))
       })
       server.listen({ host, port, backlog: BACKLOG }, () => {
         this.#servers.push(server)
@@ -176,6 +171,21 @@ export class Listeners {
         resolve(address !== null && typeof address === 'object' ? address.port : port)
       })
     })
+  }
+}
+
+function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `MQTT port ${port} on ${host} is in use; set FLEET_MQTT_PORT (or that of the listener) to another one`
+    case 'EACCES':
+      return `MQTT port ${port} needs more rights; set FLEET_MQTT_PORT (or that of the listener) to one above 1023`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `this machine has no address ${host}; set FLEET_HOST to one it has`
+    default:
+      return `cannot listen on ${host}:${port}: ${message}`
   }
 }
 
