@@ -322,8 +322,6 @@ export class Orchestrator {
     this.#grants = grants
     this.#rest.gave(grants.length)
     this.#note(rollbackEntries(grants))
-    for (const { deploymentId, kind } of grants)
-      if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)
     await this.#giveOut()
   }
 
@@ -331,6 +329,10 @@ export class Orchestrator {
     await eachAtOnce(this.#grants, LIMITS.otaRequestsAtOnce, async (grant) => {
       await this.#give(grant)
     })
+    // The jobs began before their grants were answered, so the minute of each ends no earlier than this.
+    const now = this.#ports.clock.now()
+    for (const { deploymentId, kind } of this.#grants)
+      if (kind === 'start') this.#live.get(deploymentId)?.pace.started(now)
     this.#grants = []
   }
 
