@@ -2,7 +2,7 @@
 export async function eachAtOnce<Item>(
   items: Iterable<Item>,
   atOnceMax: number,
-  work: (item: Item) => Promise<void>,
+  work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
   const queue = items[Symbol.iterator]()
   const worker = async () => {

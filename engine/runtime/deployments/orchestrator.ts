@@ -186,9 +186,9 @@ export class Orchestrator {
     const ids = [...stages.flat(), ...skipped.map(({ deviceId }) => deviceId)]
     for (const some of chunks(ids, LIMITS.otaStatesAtOnce)) {
       const superseded = supersededJobs(kind, await this.#ports.firmwareOf(some), isOlder)
-      await eachAtOnce(superseded, LIMITS.otaRequestsAtOnce, async ({ deviceId, deploymentId }) => {
-        await this.#submit(deviceId, { kind: 'ota_cancel', deploymentId, code: 'SUPERSEDED' })
-      })
+      await eachAtOnce(superseded, LIMITS.otaRequestsAtOnce, ({ deviceId, deploymentId }) =>
+        this.#submit(deviceId, { kind: 'ota_cancel', deploymentId, code: 'SUPERSEDED' }),
+      )
     }
     await this.#save([{ ...live.deployment, hasSuperseded: true }])
   }
@@ -282,9 +282,9 @@ export class Orchestrator {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
     const next = membersFrom(members, live.enlisted, LIMITS.otaEnlistedAtOnce)
-    await eachAtOnce(next, LIMITS.otaRequestsAtOnce, async ({ deviceId, stage }) => {
-      await this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) })
-    })
+    await eachAtOnce(next, LIMITS.otaRequestsAtOnce, ({ deviceId, stage }) =>
+      this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) }),
+    )
     live.enlisted += next.length
     if (next.length > 0) this.#wake()
   }
@@ -295,9 +295,9 @@ export class Orchestrator {
     const isOver = isFinalStatus(status) || status === 'rolling_back'
     if (!isOver || count.stoppable.length === 0) return
     const code = status === 'cancelled' ? 'CANCELLED' : (statusReason ?? status).toUpperCase()
-    await eachAtOnce(count.stoppable, LIMITS.otaRequestsAtOnce, async (deviceId) => {
-      await this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code })
-    })
+    await eachAtOnce(count.stoppable, LIMITS.otaRequestsAtOnce, (deviceId) =>
+      this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code }),
+    )
   }
 
   async #giveNew(live: readonly LiveDeployment[], now: Millis): Promise<void> {
@@ -326,9 +326,7 @@ export class Orchestrator {
   }
 
   async #giveOut(): Promise<void> {
-    await eachAtOnce(this.#grants, LIMITS.otaRequestsAtOnce, async (grant) => {
-      await this.#give(grant)
-    })
+    await eachAtOnce(this.#grants, LIMITS.otaRequestsAtOnce, (grant) => this.#give(grant))
     // The jobs began before their grants were answered, so the minute of each ends no earlier than this.
     const now = this.#ports.clock.now()
     for (const { deploymentId, kind } of this.#grants)
