@@ -8,6 +8,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { UserId } from '../../schemas/ids.ts'
+import { listenProblem } from '../../schemas/listen-problem.ts'
 import { healthz, livez, metrics, readyz } from '../../schemas/operations/service.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { DEVICE_TYPES } from '../../schemas/vocabulary.ts'
@@ -251,15 +252,6 @@ function toFault(
   error: unknown,
   { host, port, setting }: { host: string; port: number; setting: string },
 ): unknown {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  const noAddress = `this machine has no address ${host}; set FLEET_HOST to one it has`
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use; set ${setting} to another one`,
-    EACCES: `port ${port} needs more rights; set ${setting} to one above 1023`,
-    EADDRNOTAVAIL: noAddress,
-    ENOTFOUND: noAddress,
-    EAI_AGAIN: noAddress,
-  }
-  const message = typeof code === 'string' ? reasons[code] : undefined
+  const message = listenProblem(error, { host, port: `port ${port}`, setting })
   return message === undefined ? error : new Fault('PORT_IN_USE', { retryable: false, message, cause: error })
 }

@@ -3,6 +3,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Millis } from '../../../../schemas/ids.ts'
+import { listenProblem } from '../../../../schemas/listen-problem.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Listener } from '../../../ports/broker.ts'
 import { type ClientCertificate, readClientCertificate } from '../../../ports/client-certificate.ts'
@@ -163,7 +164,11 @@ export class Listeners {
     return new Promise((resolve, reject) => {
       server.once('error', (cause: NodeJS.ErrnoException) => {
         const code = cause.code === 'EADDRINUSE' ? 'PORT_IN_USE' : 'BROKER_UNAVAILABLE'
-        reject(new Fault(code, { retryable: false, message: whyNot(cause, host, port), cause }))
+        const setting = 'FLEET_MQTT_PORT (or that of the listener)'
+        const message =
+          listenProblem(cause, { host, port: `MQTT port ${port} on ${host}`, setting }) ??
+          `cannot listen on ${host}:${port}: ${cause.message}`
+        reject(new Fault(code, { retryable: false, message, cause }))
       })
       server.listen({ host, port, backlog: BACKLOG }, () => {
         this.#servers.push(server)
@@ -171,21 +176,6 @@ export class Listeners {
         resolve(address !== null && typeof address === 'object' ? address.port : port)
       })
     })
-  }
-}
-
-function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `MQTT port ${port} on ${host} is in use; set FLEET_MQTT_PORT (or that of the listener) to another one`
-    case 'EACCES':
-      return `MQTT port ${port} needs more rights; set FLEET_MQTT_PORT (or that of the listener) to one above 1023`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `this machine has no address ${host}; set FLEET_HOST to one it has`
-    default:
-      return `cannot listen on ${host}:${port}: ${message}`
   }
 }
 
