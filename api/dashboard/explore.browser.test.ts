@@ -55,7 +55,8 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await add.fill('cell.*')
     await add.press('Enter')
     await page.getByText('At most 8 lines at once.').waitFor()
-    expect(await page.getByRole('application', { name: /^(pack|cell)/ }).count()).toBe(8)
+    // The line stands there before the charts have their values.
+    await expect.poll(() => page.getByRole('application', { name: /^(pack|cell)/ }).count()).toBe(8)
   })
 
   test('what charts are compared with is chosen in the field, also after Back', async () => {
