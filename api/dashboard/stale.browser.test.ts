@@ -97,6 +97,14 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     await device.endAsync()
   })
 
+  test('filters of the inbox stay when another of its tabs is opened', async () => {
+    const { page } = await suite.open('/alerts?severity=critical&device=oven-1&page=2')
+    await page.getByRole('link', { name: 'Resolved', exact: true }).click()
+    await page.waitForURL(({ search }) => search === '?severity=critical&device=oven-1&state=resolved')
+    await page.getByRole('link', { name: 'Firing', exact: true }).click()
+    await page.waitForURL(({ search }) => search === '?severity=critical&device=oven-1')
+  })
+
   test('what changed during a pause is there when the page goes on', async () => {
     const { page, context } = await suite.open('/devices/oven-1/shadow')
     const witness = await context.newPage()

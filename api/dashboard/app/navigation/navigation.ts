@@ -1,8 +1,8 @@
 // Where the page is, as a signal, and the ways to another place. Links are ordinary `<a href>`: one listener turns their
 // clicks into moves without a load, so that "open in a new tab" and "copy link" work as everywhere.
-import { computed, signal } from '@preact/signals'
+import { computed, signal, untracked } from '@preact/signals'
 import type { Codec } from '../address/codecs.ts'
-import { fromSearch, toSearch } from '../address/query-text.ts'
+import { fromSearch, type QueryText, toSearch } from '../address/query-text.ts'
 import { placeOf } from '../address/routes.ts'
 
 export interface Address {
@@ -45,13 +45,15 @@ export function goBack(): boolean {
   return true
 }
 
-/** Changes some values of the query and leaves the others, but for the page of a list: what is chosen begins with its first. */
-export function setQuery(
-  changes: Readonly<Record<string, string | undefined>>,
-  move: Move = { replace: true },
-): void {
-  const next = { ...query.peek(), page: undefined, ...changes }
-  navigate(`${address.peek().path}${toSearch(next)}`, move)
+/** This address with other values of the query. The rest stays, but for the page of a list: what is chosen begins with its first. */
+export const addressWith = (changes: QueryText): string =>
+  `${address.value.path}${toSearch({ ...query.value, page: undefined, ...changes })}`
+
+export function setQuery(changes: QueryText, move: Move = { replace: true }): void {
+  navigate(
+    untracked(() => addressWith(changes)),
+    move,
+  )
 }
 
 /** What the address has under this name, as it is written there. */

@@ -1,5 +1,5 @@
-import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
+import { addressWith } from '../../navigation/navigation.ts'
 import { Tabs } from '../../parts/tabs.tsx'
 import { number, words } from '../../words/words.ts'
 
@@ -10,7 +10,7 @@ const t = words({
   resolved: ['Resolved', 'Geschlossen'],
 })
 
-/** The states as tabs. What fires counts critical ones first, as the tab of the browser would. */
+/** The states as tabs. Whoever looks for something looks for it in each of them, so the filters stay. */
 export function StateTabs<State extends 'firing' | 'acknowledged' | 'snoozed' | 'pending' | 'resolved'>({
   states,
   current,
@@ -19,21 +19,16 @@ export function StateTabs<State extends 'firing' | 'acknowledged' | 'snoozed' | 
   readonly current: State
 }) {
   const { data } = useAnswer('getAlertSummary', {})
-  const pending = data?.by_state.pending
-  const sums = {
-    pending: pending === undefined ? undefined : pending.critical + pending.warning + pending.info,
-  }
+  const { critical = 0, warning = 0, info = 0 } = data?.by_state.pending ?? {}
+  const pending = critical + warning + info
   return (
     <Tabs
       label={t('state')}
-      tabs={states.map((state) => {
-        const n = state === 'pending' ? sums.pending : undefined
-        return {
-          href: pathOf('alerts', {}, { state: state === 'firing' ? undefined : state }),
-          label: n === undefined || n === 0 ? t(state) : `${t(state)} (${number(n)})`,
-          isCurrent: state === current,
-        }
-      })}
+      tabs={states.map((state) => ({
+        href: addressWith({ state: state === 'firing' ? undefined : state }),
+        label: state === 'pending' && pending > 0 ? `${t(state)} (${number(pending)})` : t(state),
+        isCurrent: state === current,
+      }))}
     />
   )
 }
