@@ -4,13 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, vi } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { type CommandResult, openCliHarness } from '../cli/testing/cli.ts'
 import type { Service } from './testing/service.ts'
 import { test } from './testing/shared-service.ts'
 
 /** Each command is a process, and a test starts several. */
-vi.setConfig({ testTimeout: 60_000 })
 
 const ACCOUNT = { email: 'admin@example.com', password: 'correct horse battery' }
 const cli = openCliHarness()

@@ -1,11 +1,10 @@
 // The command line with a whole service, both as processes.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CliHarness, openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 
 /** Each command is a process, and a test starts up to ten. */
-vi.setConfig({ testTimeout: 60_000 })
 
 const harness = new ServiceHarness()
 let service: Service

@@ -43,15 +43,13 @@ test('a rollout is followed to its end while the service is away for longer than
   const { code, stdout, stderr } = await cli.runHere(['ota', 'status', 'dep_1', '--watch'], { env })
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^127.*; asking again\n$/) })
   expect(stdout).toContain('status\tcompleted\n')
-}, 20_000)
+})
 
 test('a command that is waited for is asked about again, until the time to wait is over', async () => {
   const env = await serve(
     { command_id: 'cmd_1', device_id: 'w1', command: 'dock', status: 'pending' },
     undefined,
   )
-  const begun = performance.now()
   const { code } = await cli.runHere(['cmd', 'send', 'w1', 'dock', '--wait', '1'], { env })
   expect(code).toBe(6)
-  expect(performance.now() - begun).toBeLessThan(10_000)
-}, 20_000)
+})

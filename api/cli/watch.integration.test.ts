@@ -58,7 +58,7 @@ test('a watcher is told since when it has missed events', async () => {
   const watching = watch(cli, { channel: 'events', filter: {}, onSubscribed }, () => undefined)
   await expect.poll(() => losses).toEqual([undefined])
   breakOff()
-  await expect.poll(() => losses.length, { timeout: 5_000 }).toBe(2)
+  await expect.poll(() => losses.length).toBe(2)
   expect(losses[1]?.getTime()).toBeGreaterThanOrEqual(begun)
   stop.abort()
   await watching
@@ -81,7 +81,7 @@ test('no dead letter that came while the connection was lost is left out', async
   await expect.poll(() => lines().length).toBe(10)
   add(25)
   breakOff()
-  await expect.poll(() => lines().length, { timeout: 5_000 }).toBe(35)
+  await expect.poll(() => lines().length).toBe(35)
   stop.abort()
   await following
 })

@@ -117,7 +117,7 @@ describe.skipIf(NATS_SERVER === undefined)('three servers (need a nats-server th
     const urls = servers.map(({ url }) => url)
     const link = await openNats({ servers: urls, durability: 'process', warn: () => {} })
     const open = (replicas: number) => openKvOwnership(link, { name: 'grown', replicas })
-    await expect.poll(() => open(1).then(Boolean, () => false), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => open(1).then(Boolean, () => false), { timeout: 60_000 }).toBe(true)
     const epoch = (await (await open(1)).claim(Partition(1), 'a', 0)) ?? 0
     const grown = await open(3)
     const { config } = await link.manager.streams.info('KV_grown-owners')

@@ -46,13 +46,13 @@ test('a simulated device passes the checks that need neither a disk nor firmware
   expect(report.checks.flatMap(judged).filter(([, result]) => result !== 'pass')).toEqual([])
 })
 
-test('a program that cannot start fails every check within seconds, with what it wrote', async () => {
+test('a program that cannot start fails every check without being waited for in each, with what it wrote', async () => {
   const begun = performance.now()
   const { checks } = await examine('echo no such module >&2; exit 1', { profile: 'basic' })
   expect(new Set(checks.map(({ result, reason }) => `${result}: ${reason}`))).toEqual(
     new Set([expect.stringMatching(/^fail: the program ends without connecting; .*no such module/)]),
   )
-  expect(performance.now() - begun).toBeLessThan(30_000)
+  expect(performance.now() - begun).toBeLessThan(120_000)
 })
 
 test('the kit waits for a device whose shell exits before the device does', async () => {

@@ -88,7 +88,7 @@ describe.skipIf(MOSQUITTO === undefined)('every message from a broker outside co
     })
     for (let death = 1; death <= DEATHS; death++) {
       const goal = Math.floor((DEVICES.length * MESSAGES * death) / (DEATHS + 1))
-      await until(() => published >= goal, 'more messages', 20_000)
+      await until(() => published >= goal, 'more messages', 60_000)
       const { log } = reader
       log.isDying = dice.chance(0.7)
       if (log.isDying) await until(() => log.isDead, 'its last append')

@@ -68,14 +68,14 @@ describe.skipIf(MOSQUITTO === undefined)('lanes', () => {
       }
     })
     const b = await open('b')
-    await until(() => lanesOf(a) === 8 && lanesOf(b) === 8, 'half of them each', 20_000)
-    await until(() => b.host.texts().length > 500, 'b to be at work', 20_000)
+    await until(() => lanesOf(a) === 8 && lanesOf(b) === 8, 'half of them each', 60_000)
+    await until(() => b.host.texts().length > 500, 'b to be at work', 60_000)
     await a.ownership.close()
     nodes.splice(nodes.indexOf(a), 1)
-    await until(() => lanesOf(b) === LIMITS.lanes, 'all lanes at b', 20_000)
+    await until(() => lanesOf(b) === LIMITS.lanes, 'all lanes at b', 60_000)
     isOver = true
     await Promise.all(publishing)
-    await until(() => new Set(said([a, b])).size === count, 'all of it', 20_000)
+    await until(() => new Set(said([a, b])).size === count, 'all of it', 60_000)
     // A node on a busy machine may lose its lease. Then messages come twice, and are marked.
     const unmarked = [a, b].flatMap(({ host }) =>
       host.texts().filter((_, index) => host.dups[index] === false),

@@ -105,7 +105,7 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
   test('lanes are read again after a restart of the broker', async () => {
     const broker = await stage.broker(host)
     await stage.emqx.restart()
-    await until(() => broker.counts().outside?.lanesOpen === ALL_LANES.length, 'the lanes again', 15_000)
+    await until(() => broker.counts().outside?.lanesOpen === ALL_LANES.length, 'the lanes again', 60_000)
     const device = await stage.device('a')
     await device.publishAsync('fleet/a/telemetry', '1', { qos: 1 })
     await until(() => host.texts('a').length === 1, 'the message')
@@ -115,7 +115,7 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
   test('a session that the broker has forgotten is counted and logged', async () => {
     const broker = await stage.broker(host)
     await stage.emqx.forget()
-    await until(() => broker.counts().outside?.lanesOpen === ALL_LANES.length, 'the lanes again', 15_000)
+    await until(() => broker.counts().outside?.lanesOpen === ALL_LANES.length, 'the lanes again', 60_000)
     expect(broker.counts().outside?.lostSessions).toBe(ALL_LANES.length)
     expect(stage.warnings.filter((warning) => warning.includes('lost a session'))).toHaveLength(
       ALL_LANES.length,
