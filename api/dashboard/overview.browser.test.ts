@@ -12,7 +12,8 @@ const suite = dashboardSuite()
 
 describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   beforeAll(async () => {
-    const token = await registerDevice(suite.admin, 'oven-1')
+    // It stays online without a heartbeat, however long the tests take.
+    const token = await registerDevice(suite.admin, 'oven-1', { heartbeat_timeout_sec: 86_400 })
     const made = await suite.admin.post('/alerts/rules', {
       name: 'oven too hot',
       severity: 'critical',

@@ -101,6 +101,7 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await desiredOf('pump-1')).toEqual({ interval: 10, led: 'off', mode: 'eco' })
 
+    await page.getByText('Version 4', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Bring version 1 back' }).click()
     await page.getByRole('button', { name: 'Review 2 changes' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Send for version 4' }).click()
