@@ -52,10 +52,20 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await page.getByRole('application', { name: 'pack.volt' }).waitFor()
     await page.getByRole('application', { name: 'pack.amp' }).waitFor()
     expect(await page.getByText('At most 8').count()).toBe(0)
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/metric=cell/, async (route) => {
+      await released
+      await route.continue()
+    })
     await add.fill('cell.*')
     await add.press('Enter')
     await page.getByText('At most 8 lines at once.').waitFor()
-    // The line stands there before the charts have their values.
+    // The charts that are there stay until the others have their values.
+    expect(await page.getByRole('application', { name: /^pack/ }).count()).toBe(2)
+    release()
     await expect.poll(() => page.getByRole('application', { name: /^(pack|cell)/ }).count()).toBe(8)
   })
 

@@ -21,7 +21,7 @@ import { ChartList } from './chart-list.tsx'
 import { ChartOptions } from './chart-options.tsx'
 import { columnsOf, type FleetRequest, fleetLines, linesWithBefore } from './fleet-lines.ts'
 import { MetricPicker } from './metric-picker.tsx'
-import { drawnNames } from './metrics.ts'
+import { answeredNames, drawnNames } from './metrics.ts'
 import { aggregateValue, marksValue, metricValue, useChartQuery } from './telemetry-values.ts'
 import { useMarkers } from './use-markers.ts'
 
@@ -63,7 +63,7 @@ export default function Explore() {
   const of = { metrics: names, devices, group, by: byValue.value, shown }
   const request: FleetRequest = { ...of, ...chartQuery.whole, interval: chartQuery.interval }
   const compare = compareValue.value
-  const shape = JSON.stringify({ ...of, compare, interval: chartQuery.interval })
+  const shape = JSON.stringify({ ...of, metrics: undefined, compare, interval: chartQuery.interval })
   const ask = compare === '' ? fleetLines : linesWithBefore
   const found = useNewestAnswer(`${compare} ${JSON.stringify(request)}`, { shape, revision }, (signal) =>
     ask(request, signal),
@@ -73,13 +73,13 @@ export default function Explore() {
   const charts = useMemo(
     () =>
       data &&
-      names.map((metric) => ({
+      answeredNames(names, data.metrics)?.map((metric) => ({
         key: metric,
         title: metric,
         unit: unitOf(metric),
         columns: columnsOf(data, metric, shown),
       })),
-    [data, shape, known.metrics.length],
+    [data, shape, names.join(), known.metrics.length],
   )
   const markers = useMarkers({ devices, group, isWanted: marksValue.value === 'on' }, chartQuery.whole)
   const linesMax = LIMITS.chartSeriesMax / (compare === '' ? 1 : 2)

@@ -35,6 +35,8 @@ export interface FleetLine {
 }
 
 export interface FleetLines {
+  /** Those that were asked for. */
+  readonly metrics: readonly string[]
   readonly lines: readonly FleetLine[]
   readonly interval: Interval
   /** Devices that there are, of which the lines show some. */
@@ -60,7 +62,7 @@ export const fleetLines = (request: FleetRequest, signal: AbortSignal): Promise<
 
 async function ask(request: FleetRequest, interval: Interval, signal: AbortSignal): Promise<FleetLines> {
   const { metrics, devices, group, by, shown } = request
-  if (metrics.length === 0) return { lines: [], interval, total: 0 }
+  if (metrics.length === 0) return { metrics, lines: [], interval, total: 0 }
   const range = {
     metric: [...metrics],
     from: new Date(request.fromMs).toISOString(),
@@ -74,7 +76,7 @@ async function ask(request: FleetRequest, interval: Interval, signal: AbortSigna
       some.map((id) => fleet.getTelemetryHistory({ device_id: id, query: range, signal })),
     )
     const lines = answers.flatMap((answer, index) => seriesOf(answer, some[index] ?? ''))
-    return { lines, interval, total: devices.length }
+    return { metrics, lines, interval, total: devices.length }
   }
   const answer = await fleet.getFleetTelemetry({
     query: {
@@ -87,10 +89,10 @@ async function ask(request: FleetRequest, interval: Interval, signal: AbortSigna
   })
   if ('total' in answer) {
     const lines = answer.data.flatMap((one) => seriesOf({ ...answer, ...one }, one.device_id))
-    return { lines, interval, total: answer.total }
+    return { metrics, lines, interval, total: answer.total }
   }
   const name = t('whole', { group: answer.group ?? t('wholeFleet'), n: answer.devices })
-  return { lines: seriesOf(answer, '', name), interval, total: answer.devices }
+  return { metrics, lines: seriesOf(answer, '', name), interval, total: answer.devices }
 }
 
 interface OneOrSeveral {

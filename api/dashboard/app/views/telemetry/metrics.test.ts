@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chosenMetrics } from './metrics.ts'
+import { answeredNames, chosenMetrics } from './metrics.ts'
 
 const metrics = ['battery.percent', 'battery.volts', 'speed', 'temperature'].map((metric) => ({
   metric,
@@ -24,4 +24,10 @@ test('the first two are shown when none is named, and what is true or false come
   }
   expect(chosenMetrics([], [charging, ...metrics])).toEqual(metrics.slice(0, 2))
   expect(chosenMetrics([], [charging])).toEqual([charging])
+})
+
+test('while more metrics are asked for, those of the earlier answer stay', () => {
+  expect(answeredNames(['speed', 'temperature'], ['speed', 'battery.volts'])).toEqual(['speed'])
+  expect(answeredNames(['temperature'], ['speed'])).toBeUndefined()
+  expect(answeredNames([], ['speed'])).toEqual([])
 })

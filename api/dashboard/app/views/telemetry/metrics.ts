@@ -28,5 +28,15 @@ export function drawnNames(names: readonly string[], metrics: readonly Metric[])
   return [...new Set(found)].slice(0, LIMITS.chartSeriesMax)
 }
 
+/** Those of the chosen metrics that an earlier answer has, so that their charts stay while others are asked for. Undefined
+ *  if it has none of them. */
+export function answeredNames(
+  chosen: readonly string[],
+  asked: readonly string[],
+): readonly string[] | undefined {
+  const found = chosen.filter((name) => asked.includes(name))
+  return found.length > 0 || chosen.length === 0 ? found : undefined
+}
+
 const fits = (name: string, metric: string) =>
   name.endsWith('*') ? metric.startsWith(name.slice(0, -1)) : metric === name

@@ -17,7 +17,7 @@ import { words } from '../../../words/words.ts'
 import { ChartList } from '../../telemetry/chart-list.tsx'
 import { ChartOptions } from '../../telemetry/chart-options.tsx'
 import { MetricPicker } from '../../telemetry/metric-picker.tsx'
-import { chosenMetrics, type Metric } from '../../telemetry/metrics.ts'
+import { answeredNames, chosenMetrics, type Metric } from '../../telemetry/metrics.ts'
 import { aggregateValue, marksValue, metricValue, useChartQuery } from '../../telemetry/telemetry-values.ts'
 import { useMarkers } from '../../telemetry/use-markers.ts'
 import type { TabProps } from '../tabs.ts'
@@ -81,7 +81,7 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
   const of = { deviceId, metrics: chosen, shown, compare }
   const requests = requestsOf({ ...of, ...chartQuery.whole, interval: chartQuery.interval })
   const names = chosen.map(({ metric }) => metric)
-  const shape = JSON.stringify([deviceId, names, chartQuery.interval, shown, compare])
+  const shape = JSON.stringify([deviceId, chartQuery.interval, shown, compare])
   const histories = useHistories(requests, { shape, revision })
   const markers = useMarkers({ devices: [deviceId], isWanted: marksValue.value === 'on' }, chartQuery.whole)
   useWatch(
@@ -95,10 +95,11 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
   const usedInterval = histories.data?.[0]?.interval
   const known = types.data?.data.find(({ name }) => name === type)
   // Drawn anew when there is something new to draw, and not with each second that passes.
-  const charts = useMemo(
-    () => histories.data && chartsOf(histories.data, chosen, { shown, type: known, deviceId }),
-    [histories.data, known, shape],
-  )
+  const charts = useMemo(() => {
+    const answered = answeredNames(names, histories.data?.[0]?.request.metrics ?? [])
+    const drawn = chosen.filter(({ metric }) => answered?.includes(metric))
+    return answered && histories.data && chartsOf(histories.data, drawn, { shown, type: known, deviceId })
+  }, [histories.data, known, shape, names.join()])
   const first = chosen.slice(0, 1)
   return (
     <div class="stack" ref={chartQuery.place}>
