@@ -3,12 +3,12 @@
 // path for fc.assert.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../schemas/operation.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { type RestAnswer, SECRET } from '../testing/rest.ts'
 import { validRequests, wrongRequests } from './testing/requests.ts'
-import { openWorld } from './testing/world.ts'
+import { openWorld, type World } from './testing/world.ts'
 
 const SEED = 20_260_301
 const VALID = { numRuns: 200, seed: SEED }
@@ -30,8 +30,13 @@ const NEEDS_ROLLOUT: ReadonlySet<string> = new Set([
 const operations = Object.values(OPERATIONS).map((operation) => [operation.operationId, operation] as const)
 
 describe.each(operations)('%s', (_, operation) => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld()
+  })
+
   test('valid requests are answered as declared, and some succeed', async () => {
-    const { known, send, restore } = await openWorld()
+    const { known, send, restore } = world
     const statuses = new Map<number, number>()
     let sent = 0
     await fc.assert(
@@ -54,7 +59,7 @@ describe.each(operations)('%s', (_, operation) => {
   })
 
   test('invalid requests are refused with a problem that says why, and change nothing', async () => {
-    const { known, send, restore, state } = await openWorld()
+    const { known, send, restore, state } = world
     await restore()
     const before = await state()
     await fc.assert(
