@@ -91,6 +91,12 @@ describe('deploying', () => {
     const { deploy, firmwareId } = await opened(many(1))
     expect((await deploy({ firmware_version: '9' })).body.code).toBe('VALIDATION_FAILED')
     expect((await deploy({ firmware_version: null, firmware_id: firmwareId })).status).toBe(201)
+    // One of the two is a mistake, and the wrong one may not be installed.
+    for (const other of [{ firmware_version: '9' }, { device_type: 'gateway' }])
+      expect(await deploy({ firmware_id: firmwareId, ...other })).toMatchObject({
+        status: 422,
+        body: { errors: [{ path: `/${Object.keys(other)[0]}` }] },
+      })
     expect((await deploy({ target: { type: 'group' } })).status).toBe(422)
     expect((await deploy({ target: { type: 'device' } })).status).toBe(422)
     expect((await deploy({ target: { type: 'devices', value: [1] } })).status).toBe(422)
