@@ -56,6 +56,11 @@ describe('deploying', () => {
     expect(second.body).toMatchObject({ total: 2, skipped: { already_installed: 1 } })
     const devices = await send(`GET ${PATH}/${second.body.deployment_id}/devices?status=skipped`)
     expect(devices.body).toMatchObject({ total: 1, data: [{ device_id: 'd0', reason: 'already_installed' }] })
+    for (const act of ['retry', 'cancel'])
+      expect(await send(`POST ${PATH}/${second.body.deployment_id}/devices/d0/${act}`)).toMatchObject({
+        status: 409,
+        body: { code: 'INVALID_STATE_TRANSITION', from: 'skipped', allowed: [] },
+      })
     const none = await deploy({ target: { type: 'device', value: 'd0' } })
     expect(none).toMatchObject({ status: 422, body: { code: 'EMPTY_TARGET', total: 1 } })
   })
