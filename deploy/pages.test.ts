@@ -12,6 +12,7 @@ import {
   UPLINK_MESSAGES,
 } from '../schemas/mqtt-messages.ts'
 import { isRetainable } from '../schemas/topics.ts'
+import { readCompose } from './testing/compose.ts'
 
 const ROOT = new URL('../', import.meta.url)
 const PAGES = [
@@ -30,7 +31,7 @@ const PAGES = [
 const FOLDERS =
   /(?<![\w/.<>@-])((?:api|bench|deploy|engine|schemas|compose|systemd|clickhouse|prometheus|adapters|domain|ports|runtime|sim|edge)\/[\w@./*-]*\w)/g
 /** Files that are made at run time and do not exist in a clone. */
-const MADE = /^deploy\/secrets(\/|$)/
+const MADE = /^deploy\/(secrets(\/|$)|compose\/\.env$)/
 
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 const isThere = (path: string, page: string) =>
@@ -92,6 +93,18 @@ test('every setting has a line in deploy/README.md', () => {
     .filter((line) => line.startsWith('| `FLEET_'))
   const described = new Set(rows.flatMap((row) => find(row.split(' | ')[0] ?? '', /`(FLEET_\w+)`/g)))
   expect([...described].sort()).toEqual([...NAMES].sort())
+})
+
+test('the steps that start containers set what the compose files take from the environment', () => {
+  const starts = find(read('deploy/README.md'), /```bash\n([^`]+? up -d --build\n)/g)
+  const lacking = starts.map((lines) => {
+    const { services } = readCompose(...find(lines, /-f deploy\/compose\/([\w.-]+)/g))
+    const asked = Object.values(services).flatMap(({ environment = {} }) =>
+      Object.keys(environment).filter((name) => !environment[name]),
+    )
+    return asked.filter((name) => !new RegExp(`\\b${name}=`).test(lines))
+  })
+  expect(lacking).toEqual([[], []])
 })
 
 test('alerts that deploy/README.md names exist', () => {

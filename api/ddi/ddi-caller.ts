@@ -65,7 +65,7 @@ async function proofOf(
     /^(TargetToken|GatewayToken) +(\S{1,8192})$/i.exec(authorization ?? '') ?? []
   if (token === '') return unauthenticated('send Authorization: TargetToken <device token>')
   const verified = await tokens.verifyDevice(token)
-  if (verified.kind === 'void') return unauthenticated(`the device token ${verified.why}`)
+  if (verified.kind === 'void') return unauthenticated(`the device token is ${verified.why}`)
   const { deviceId: owner, issuedAt, maySubscribe: mayRead, mayPublish: mayWrite } = verified.claims
   if (certificate !== undefined && certificate.commonName !== owner)
     return unauthenticated('the certificate and the token are of different devices')

@@ -219,6 +219,8 @@ describe('a request is refused', () => {
       const { status, body } = await ask('GET ', undefined, authorization)
       expect([status, body.code], authorization.slice(0, 12)).toEqual([401, 'UNAUTHENTICATED'])
     }
+    const { body } = await ask('GET ', undefined, 'TargetToken x')
+    expect(body.detail).toBe('the device token is invalid')
     const asker = `TargetToken ${await tokenOf(['subscribe'])}`
     expect((await ask('GET ', undefined, asker)).status).toBe(200)
     expect((await ask('PUT configData', { data: {} }, asker)).status).toBe(403)

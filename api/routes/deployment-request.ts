@@ -25,16 +25,19 @@ export type RequestPart<Name extends string, Value> =
   | ({ readonly kind: 'found' } & { readonly [Key in Name]: Value })
   | Refusal
 
-/** Finds the firmware by its id, or by version and type. */
+/** Finds the firmware by its id, or by version and type. All that are given must fit. */
 export function findFirmware(
   { engine }: Pick<Services, 'engine'>,
   { firmware_id: id, firmware_version: version, device_type: type }: DeploymentRequestBody,
 ): RequestPart<'record', FirmwareRecord> {
   if (id) {
     const record = engine.firmware.get(FirmwareId(id))
-    return record === undefined
-      ? invalid('/firmware_id', 'there is no such firmware')
-      : { kind: 'found', record }
+    if (record === undefined) return invalid('/firmware_id', 'there is no such firmware')
+    if (version && version !== record.version)
+      return invalid('/firmware_version', `is not that of ${id}, which is ${record.version}`)
+    if (type && type !== record.deviceType)
+      return invalid('/device_type', `is not that of ${id}, which is for ${record.deviceType}`)
+    return { kind: 'found', record }
   }
   if (!version) return invalid('/firmware_version', 'name a version or a firmware_id')
   const matching = [...engine.firmware.all()].filter(

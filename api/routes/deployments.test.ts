@@ -56,6 +56,11 @@ describe('deploying', () => {
     expect(second.body).toMatchObject({ total: 2, skipped: { already_installed: 1 } })
     const devices = await send(`GET ${PATH}/${second.body.deployment_id}/devices?status=skipped`)
     expect(devices.body).toMatchObject({ total: 1, data: [{ device_id: 'd0', reason: 'already_installed' }] })
+    for (const act of ['retry', 'cancel'])
+      expect(await send(`POST ${PATH}/${second.body.deployment_id}/devices/d0/${act}`)).toMatchObject({
+        status: 409,
+        body: { code: 'INVALID_STATE_TRANSITION', from: 'skipped', allowed: [] },
+      })
     const none = await deploy({ target: { type: 'device', value: 'd0' } })
     expect(none).toMatchObject({ status: 422, body: { code: 'EMPTY_TARGET', total: 1 } })
   })
@@ -91,6 +96,12 @@ describe('deploying', () => {
     const { deploy, firmwareId } = await opened(many(1))
     expect((await deploy({ firmware_version: '9' })).body.code).toBe('VALIDATION_FAILED')
     expect((await deploy({ firmware_version: null, firmware_id: firmwareId })).status).toBe(201)
+    // One of the two is a mistake, and the wrong one may not be installed.
+    for (const other of [{ firmware_version: '9' }, { device_type: 'gateway' }])
+      expect(await deploy({ firmware_id: firmwareId, ...other })).toMatchObject({
+        status: 422,
+        body: { errors: [{ path: `/${Object.keys(other)[0]}` }] },
+      })
     expect((await deploy({ target: { type: 'group' } })).status).toBe(422)
     expect((await deploy({ target: { type: 'device' } })).status).toBe(422)
     expect((await deploy({ target: { type: 'devices', value: [1] } })).status).toBe(422)

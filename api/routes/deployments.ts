@@ -179,6 +179,11 @@ async function actOnJob(
       message: `the deployment is ${status}: a device is tried again while its deployment is open`,
       ...{ from: status, to: 'pending', allowed: [] },
     })
+  if (member.kind === 'skipped')
+    return refused('INVALID_STATE_TRANSITION', {
+      message: `the device was left out as ${member.reason}, so it has no update here`,
+      ...{ from: 'skipped', to: act === 'retry' ? 'pending' : 'cancelled', allowed: [] },
+    })
   const submitted = await engine.submit(
     deviceId,
     act === 'retry'

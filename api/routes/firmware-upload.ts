@@ -73,7 +73,11 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   const { result: taken } = file
   if (taken.kind === 'too_large') return refused('PAYLOAD_TOO_LARGE', { limit: uploadBytesMax })
   if (taken.kind === 'full')
-    return refused('STORAGE_FULL', { limit: firmware.storageBytesMax, used: firmware.storageBytes() })
+    return refused('STORAGE_FULL', {
+      message:
+        'the disk or the bucket of images has no room for this one, although they have not reached `limit`: make room there',
+      ...{ limit: firmware.storageBytesMax, used: firmware.storageBytes() },
+    })
   const { image } = taken
   let isTaken = false
   try {

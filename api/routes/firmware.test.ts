@@ -216,13 +216,12 @@ describe('an upload', () => {
     expect([statusCode, await images()]).toEqual([422, 0])
   })
 
-  test('beyond the total space for images is 507', async () => {
+  test('is 507 if its disk or bucket has no room, and says that the limit is not the cause', async () => {
     const { upload, engine, images } = await asAdmin()
     engine.blobs.put = async () => ({ kind: 'full' })
-    expect(await upload()).toMatchObject({
-      status: 507,
-      body: { code: 'STORAGE_FULL', limit: 2 ** 30, used: 0 },
-    })
+    const refused = await upload()
+    expect(refused).toMatchObject({ status: 507, body: { code: 'STORAGE_FULL', limit: 2 ** 30, used: 0 } })
+    expect(refused.body.detail).toContain('have not reached `limit`')
     expect(await images()).toBe(0)
   })
 })

@@ -1,5 +1,6 @@
 // Blobs as files of one directory, named after their keys. A blob is written to another folder, synced and renamed, so
-// it is never visible in part.
+// it is never visible in part. Blobs leave the room on their disk with which the log can go on: without it, no message of a
+// device could be acknowledged.
 import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, openSync, read } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -8,6 +9,7 @@ import { promisify } from 'node:util'
 import { LIMITS } from '../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
+import { diskBudget, freeBytes } from '../data-dir/disk-budget.ts'
 import { checkedKey, Meter, TooLargeError } from './content.ts'
 
 const readFile = promisify(read)
@@ -24,6 +26,8 @@ export async function openFileBlobs(path: string): Promise<Blobs> {
   })
   return new FileBlobs(path)
 }
+
+class NoRoomError extends Error {}
 
 class FileBlobs implements Blobs {
   readonly #path: string
@@ -130,7 +134,11 @@ function openFile(file: number, part: { bytes: number; from: number; to: number 
 async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await withFault(() => open(path, 'wx'))
   try {
-    for await (const chunks of inLargerChunks(content)) await withFault(() => writeAll(file, chunks))
+    const { lowBytes } = diskBudget(path)
+    for await (const chunks of inLargerChunks(content)) {
+      if (freeBytes(path) < lowBytes) throw new NoRoomError('the rest of the disk is left to the log')
+      await withFault(() => writeAll(file, chunks))
+    }
     await withFault(() => file.sync())
   } finally {
     await file.close()
@@ -176,7 +184,8 @@ async function withFault<T>(run: () => Promise<T>): Promise<T> {
 }
 
 const isFull = (error: unknown) =>
-  error instanceof Fault && ['ENOSPC', 'EDQUOT'].includes(codeOf(error.cause))
+  error instanceof NoRoomError ||
+  (error instanceof Fault && ['ENOSPC', 'EDQUOT'].includes(codeOf(error.cause)))
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)

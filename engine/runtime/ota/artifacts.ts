@@ -49,7 +49,7 @@ export class SignedLinks implements Artifacts {
       device: link.deviceId,
       deployment: link.deploymentId,
       expires: String(expiresAt / 1_000),
-      signature: this.#mac(link).toString('base64url'),
+      signature: this.#mac(link),
     })
     const path = `${ARTIFACTS_PATH}/${record.id}/${encodeURIComponent(record.filename)}`
     return `${this.#settings.baseUrl()}${path}?${query}`
@@ -67,15 +67,15 @@ export class SignedLinks implements Artifacts {
       deploymentId: DeploymentId(deployment),
       expiresAt,
     }
-    const given = Buffer.from(signature ?? '', 'base64url')
-    const mac = this.#mac(link)
+    // Compared as text, because base64 has several spellings of the same bytes.
+    const [given, mac] = [Buffer.from(signature ?? ''), Buffer.from(this.#mac(link))]
     return given.length === mac.length && timingSafeEqual(given, mac) ? link : undefined
   }
 
-  #mac({ firmwareId, deviceId, deploymentId, expiresAt }: Link): Buffer {
+  #mac({ firmwareId, deviceId, deploymentId, expiresAt }: Link): string {
     // As a JSON list, because different lists never give the same text.
     const text = JSON.stringify([firmwareId, deviceId, deploymentId, expiresAt])
-    return createHmac('sha256', this.#settings.urlKey).update(text).digest()
+    return createHmac('sha256', this.#settings.urlKey).update(text).digest('base64url')
   }
 
   /** A compact JWS [RFC 7515], signed synchronously, because a message that waits for its signature could be overtaken. */

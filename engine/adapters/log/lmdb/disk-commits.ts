@@ -4,10 +4,10 @@
 // - Numbers are contiguous and the tail in memory always ends with the newest commit, so a comparison of numbers
 //   decides between tail and disk: nothing is missed or read twice at the border.
 import type { Durability } from '../../../ports/log.ts'
+import { freeBytes } from '../../data-dir/disk-budget.ts'
 import { CommitError } from '../../lmdb/lmdb-env.ts'
 import { bytesOnDisk, type Commit, type CommitHead, decodeCommit, decodeHead, EMPTY_HEAD } from './commit.ts'
 import type { Commits } from './commits.ts'
-import { freeBytes } from './disk-budget.ts'
 import { COMMITS, Segments } from './segments.ts'
 
 export interface DiskCommitsOptions {
