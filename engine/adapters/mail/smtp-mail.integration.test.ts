@@ -1,5 +1,5 @@
 // Mail to several people, some of whom the server refuses.
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, expect, test } from 'vitest'
 import { SmtpMail } from './smtp-mail.ts'
@@ -39,4 +39,19 @@ test('mail that the server refuses for one of several has failed for good', asyn
 test('mail that the server does not take for one of several now is sent again', async () => {
   const codes = { 'b@example.com': 550, 'c@example.com': 450 }
   expect(await send(ALL, codes)).toEqual({ kind: 'failed', code: 'SMTP' })
+})
+
+test('mail to a server that keeps talking and never takes it has failed', async () => {
+  const server = createServer((socket) => {
+    const talk = setInterval(() => socket.write('250-one moment\r\n'), 20)
+    socket.on('error', () => undefined).on('close', () => clearInterval(talk))
+    socket.write('220 mail.example.com\r\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  ends.push(() => server.close())
+  // It listens on TCP.
+  const { port } = server.address() as AddressInfo
+  const mail = new SmtpMail({ url: `smtp://127.0.0.1:${port}`, from: 'fleet@example.com', sendMs: 300 })
+  const sent = mail.send({ messageId: 'm1', to: ALL, subject: 'offline', text: 'robot-7', html: '' })
+  expect(await sent).toEqual({ kind: 'failed', code: 'TIMEOUT' })
 })
