@@ -267,14 +267,16 @@ export class Notifier {
       result: after.outcome,
       seconds,
     })
-    if (after.outcome === 'failed' || after.outcome === 'gone') this.#passOn(channel, after.delivery)
-    await this.#judgeHealth(channel, result, after.outcome)
+    const isPartial = result.kind === 'partial'
+    if (after.outcome === 'failed' || after.outcome === 'gone')
+      this.#passOn(channel, after.delivery, { isPartial })
+    await this.#judgeHealth(channel, result, isPartial ? 'partial' : after.outcome)
     this.poll()
   }
 
   /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told, unless it took an
-   *  earlier message (N2). */
-  #passOn(channel: Channel, delivery: Delivery): void {
+   *  earlier message, or some of its receivers took this one (N2). */
+  #passOn(channel: Channel, delivery: Delivery, { isPartial }: { readonly isPartial: boolean }): void {
     const { store } = this.#ports
     const fallback = this.#fallbackOf(channel)
     const isFallbackItself = delivery.id.split('_ch_').length > 2
@@ -283,7 +285,7 @@ export class Notifier {
       if (event === 'resolved') continue
       const told = new Set(store.notifiedChannelsOf(alertId))
       if (!told.has(channel.id)) continue
-      if (!store.hasArrived(alertId, channel.id)) told.delete(channel.id)
+      if (!isPartial && !store.hasArrived(alertId, channel.id)) told.delete(channel.id)
       if (passed !== undefined) told.add(passed.channelId)
       store.setNotifiedChannels(alertId, told)
     }
@@ -308,7 +310,7 @@ export class Notifier {
   async #judgeHealth(
     { id }: Channel,
     result: SendResult,
-    outcome: 'delivered' | 'retry' | 'failed' | 'gone',
+    outcome: Parameters<typeof healthAfter>[1],
   ): Promise<void> {
     const { book, clock, signal } = this.#ports
     const lastError = { code: errorCodeOf(result) ?? '', at: clock.now() }
