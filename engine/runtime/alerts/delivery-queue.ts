@@ -189,10 +189,13 @@ export class DeliveryQueue {
     )
   }
 
-  /** Tries the first due delivery once a minute until the channel works. */
+  /** Tries one delivery once a minute until the channel works. Of equally urgent ones that with the fewest tries, because the
+   *  receiver may refuse one message for ever and take the others. */
   #probe(due: readonly DeliveryGroup[], now: Millis, isSaved: (id: string) => boolean): readonly Delivery[] {
     if (this.#underWay.size > 0 || now < this.#probedAt + LIMITS.channelProbeMs) return []
-    const probe = due.find(({ head }) => isSaved(head.id))
+    const [probe] = due
+      .filter(({ head }) => isSaved(head.id))
+      .sort(({ head: a }, { head: b }) => urgencyOf(a) - urgencyOf(b) || a.tries - b.tries)
     if (probe === undefined) return []
     this.#probedAt = now
     return [this.#begin(probe.delivery(), now)]
