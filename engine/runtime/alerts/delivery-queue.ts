@@ -24,7 +24,8 @@ export interface DeliveryListener {
   readonly changed: (group: DeliveryGroup) => void
   /** A delivery has finished with this value. Undefined means that it no longer exists. */
   readonly ended: (id: string, delivery: Delivery | undefined) => void
-  readonly dropped: (reason: DropReason, alerts: number) => void
+  /** Nobody gets this delivery. Undefined: a single alert for which there was no room. */
+  readonly dropped: (reason: DropReason, delivery: Delivery | undefined) => void
 }
 
 export type DropReason = 'queue_full' | 'channel_gone'
@@ -81,7 +82,7 @@ export class DeliveryQueue {
       this.#supersede(waitingIn, alertId)
     }
     if (this.#members >= LIMITS.notificationsQueuedMax && !this.#makeRoomFor(item)) {
-      this.#listener.dropped('queue_full', 1)
+      this.#listener.dropped('queue_full', undefined)
       return false
     }
     const key = keyOf(item)
@@ -159,7 +160,7 @@ export class DeliveryQueue {
     for (const group of this.#open.values()) {
       if (this.#underWay.has(group.head.id)) continue
       this.#remove(group.head)
-      this.#listener.dropped('channel_gone', group.size)
+      this.#listener.dropped('channel_gone', group.delivery())
       this.#drop({ ...group.delivery(), finishedAt: now })
     }
   }
@@ -282,7 +283,7 @@ export class DeliveryQueue {
       for (const group of this.#open.values()) {
         if (!test(group.head) || this.#underWay.has(group.head.id)) continue
         this.#remove(group.head)
-        this.#listener.dropped('queue_full', group.size)
+        this.#listener.dropped('queue_full', group.delivery())
         this.#drop(group.delivery())
         return true
       }

@@ -1,7 +1,9 @@
 // Channels of which something failed: what they are told afterwards.
 import { beforeEach, expect, test } from 'vitest'
-import { AlertId } from '../../../schemas/ids.ts'
+import { AlertId, type ChannelId } from '../../../schemas/ids.ts'
+import type { ChannelSettings } from '../../domain/alert/channel.ts'
 import type { Notice } from '../../domain/alert/notice.ts'
+import { LIMITS } from '../../limits.ts'
 import { answered, NotifierWorld, OK } from './testing/notifier-world.ts'
 
 const SEC = 1_000
@@ -47,3 +49,38 @@ test('a message that the receiver never takes does not hold up those that it wou
   await world.advance(5 * MINUTE)
   expect(world.told()).toEqual(expect.arrayContaining(['alt_5 fired', 'alt_6 fired']))
 })
+
+test('a channel that was off while an alert fired is not told of its end', async () => {
+  const id = await world.channel('ch_1', { groupWaitSec: 10 })
+  await world.notice([fired('alt_1'), fired('alt_2', { severity: 'critical' })])
+  await world.advance(SEC)
+  await edit(id, { enabled: false })
+  await world.advance(MINUTE)
+  await edit(id, { enabled: true })
+  await world.notice([resolved('alt_1'), resolved('alt_2')])
+  await world.advance(MINUTE)
+  expect(world.told()).toEqual(['alt_2 fired', 'alt_2 resolved'])
+})
+
+test('a channel whose queue had no room for an alert is not told of its end', async () => {
+  await world.channel('ch_1', { groupWaitSec: 60 })
+  await world.notice([fired('alt_info', { severity: 'info', highestSeverity: 'info' })])
+  await world.advance(SEC)
+  await world.notice(
+    Array.from({ length: LIMITS.notificationsQueuedMax }, (_, n) => fired(`alt_${n}`, { groupBy: 'rule' })),
+  )
+  await world.advance(2 * MINUTE)
+  expect(world.received.map(({ total }) => total)).toEqual([LIMITS.notificationsQueuedMax])
+  await world.notice([resolved('alt_info')])
+  await world.advance(2 * MINUTE)
+  expect(world.told()).not.toContain('alt_info resolved')
+})
+
+async function edit(id: ChannelId, changes: Partial<ChannelSettings>): Promise<void> {
+  const listed = await world.notifications.call({ op: 'list' })
+  const channel = listed.kind === 'channels' ? listed.channels.find((each) => each.id === id) : undefined
+  if (channel === undefined) throw new Error(`${id} is not listed`)
+  const settings = { ...channel, ...changes }
+  const edited = await world.notifications.call({ op: 'replace', id, settings, revision: channel.revision })
+  if (edited.kind !== 'channel') throw new Error(`not edited: ${edited.kind}`)
+}
