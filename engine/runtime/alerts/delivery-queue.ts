@@ -68,8 +68,13 @@ export class DeliveryQueue {
     if (delivery.tries === 0) this.#joinable.set(delivery.key, delivery.id)
   }
 
-  restoreSent(key: string, at: Millis): void {
+  /** Counts an attempt of an earlier leader for the group's interval, and the latest ones for the rate and the digests. */
+  restoreSent({ key, severity, event }: Delivery, at: Millis, now: Millis): void {
     this.#lastSentAt.set(key, Math.max(at, this.#lastSentAt.get(key) ?? 0) as Millis)
+    // A test goes past the rate.
+    if (event === 'test' || at <= now - MINUTE_MS) return
+    this.#noteSent(severity, at)
+    if (event === 'digest') this.#digestAt = Math.max(this.#digestAt, at)
   }
 
   /** Returns false if the item was dropped. */
@@ -208,9 +213,14 @@ export class DeliveryQueue {
       if (this.#waiting.get(alertId) === delivery.id) this.#waiting.delete(alertId)
     if (this.#joinable.get(delivery.key) === delivery.id) this.#joinable.delete(delivery.key)
     this.#lastSentAt.set(delivery.key, now)
-    this.#sentAt.push(now)
-    if (delivery.severity === 'critical') this.#criticalSentAt.push(now)
+    this.#noteSent(delivery.severity, now)
     return delivery
+  }
+
+  /** The times stay in order, although those of an earlier leader come by delivery. */
+  #noteSent(severity: Delivery['severity'], at: Millis): void {
+    for (const times of severity === 'critical' ? [this.#sentAt, this.#criticalSentAt] : [this.#sentAt])
+      times.splice(times.findLastIndex((each) => each <= at) + 1, 0, at)
   }
 
   #fold(over: readonly [Delivery, ...Delivery[]], now: Millis): void {

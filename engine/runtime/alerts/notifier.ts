@@ -72,12 +72,12 @@ export class Notifier {
   }
 
   async open(): Promise<void> {
-    const { store, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
+    const { store, schedule, clock, pollMs = LIMITS.noticesPollMs } = this.#ports
     for (const delivery of await store.open()) {
       this.#taken.restore(delivery)
       const queue = this.#queueOf(delivery.channelId)
       if (!isFinal(delivery)) queue.restore(delivery)
-      for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
+      for (const { at } of delivery.attempts) queue.restoreSent(delivery, at, clock.now())
     }
     // Reading changes nothing, so this save only marks the read deliveries as saved.
     await store.save()
