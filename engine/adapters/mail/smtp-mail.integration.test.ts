@@ -29,8 +29,8 @@ async function open(codes: Record<string, number>) {
   const { port } = server.server.address() as AddressInfo
   const mail = new SmtpMail({ url: `smtp://127.0.0.1:${port}`, from: 'Fleet <fleet@example.com>' })
   ends.push(() => mail.close())
-  const send = (messageId = 'm1') =>
-    mail.send({ messageId, to: ALL, subject: 'offline', text: 'robot-7', html: '<p>robot-7</p>' })
+  const send = (messageId = 'm1', to: readonly string[] = ALL) =>
+    mail.send({ messageId, to, subject: 'offline', text: 'robot-7', html: '<p>robot-7</p>' })
   return { codes, received, send }
 }
 
@@ -59,6 +59,14 @@ test('mail that the server does not take for one of several now is sent again, t
   expect(received).toEqual([['a@example.com'], ['c@example.com'], ['b@example.com']])
   await send('m2')
   expect(received.at(-1)).toEqual(ALL)
+})
+
+test('a domain in another spelling is the same domain', async () => {
+  const { send, received } = await open({ 'full@example.com': 452 })
+  const to = ['a@Example.COM', 'b@exämple.com', 'full@example.com']
+  expect(await send('m1', to)).toEqual({ kind: 'partial', mayPass: true })
+  await send('m1', to)
+  expect(received).toEqual([['a@example.com', 'b@exämple.com']])
 })
 
 test('mail to a server that keeps talking and never takes it has failed', async () => {

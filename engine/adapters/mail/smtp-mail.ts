@@ -1,4 +1,5 @@
 // Mail over SMTP.
+import { domainToASCII } from 'node:url'
 import { createTransport, type Transporter } from 'nodemailer'
 import type { SendResult } from '../../domain/alert/delivery.ts'
 import type { Mail, OutgoingMail } from '../../ports/mail.ts'
@@ -41,7 +42,7 @@ export class SmtpMail implements Mail {
 
   async send({ messageId, to, subject, text, html }: OutgoingMail): Promise<SendResult> {
     const taken = this.#taken.get(messageId) ?? []
-    const left = to.filter((address) => !taken.includes(address))
+    const left = to.filter((address) => !taken.includes(asSent(address)))
     if (left.length === 0) return SENT
     try {
       const { accepted = [], rejectedErrors = [] } = await this.#transport.sendMail({
@@ -71,6 +72,12 @@ export class SmtpMail implements Mail {
   close(): void {
     this.#transport.close()
   }
+}
+
+/** The address as nodemailer reports it. */
+function asSent(address: string): string {
+  const at = address.lastIndexOf('@') + 1
+  return address.slice(0, at) + domainToASCII(address.slice(at))
 }
 
 /** The server took the mail for some receivers, but not for these. */
