@@ -231,6 +231,15 @@ describe('answers', () => {
     })
   })
 
+  test('who switches to another protocol instead of answering has failed', async () => {
+    const sink = await listen(101, { connection: 'upgrade', upgrade: 'websocket' })
+    const http = new GuardedHttp({ allow: allow('127.0.0.1') })
+    expect(await http.send({ ...REQUEST, url: `http://127.0.0.1:${sink.port}/` })).toEqual({
+      kind: 'failed',
+      code: 'CONNECTION_RESET',
+    })
+  })
+
   test('a refused connection, a header that is none and TLS that is not trusted have failed', async () => {
     const sink = await listen()
     const http = new GuardedHttp({ allow: allow('127.0.0.1') })

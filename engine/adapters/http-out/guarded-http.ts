@@ -97,6 +97,8 @@ function exchange(
         discard(answer)
       })
       request.on('error', (error) => resolve({ kind: 'failed', code: codeOf(error) }))
+      // The only event if the receiver switches to another protocol. After an answer or an error it changes nothing.
+      request.on('close', () => resolve({ kind: 'failed', code: 'CONNECTION_RESET' }))
       request.end(body)
     } catch {
       // Node refuses some headers by throwing.

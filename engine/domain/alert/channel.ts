@@ -76,7 +76,7 @@ export function acceptsNotice(channel: Channel, notice: Notice): boolean {
 /** The health of a channel after a delivery, or one attempt, has ended. */
 export function healthAfter(
   health: ChannelHealth,
-  outcome: 'delivered' | 'retry' | 'failed' | 'gone',
+  outcome: 'delivered' | 'partial' | 'retry' | 'failed' | 'gone',
   lastError: NonNullable<ChannelHealth['lastError']>,
 ): ChannelHealth {
   const failures = health.failures + 1
@@ -85,6 +85,8 @@ export function healthAfter(
       return health
     case 'delivered':
       return isHealthy(health) ? health : { ...HEALTHY, lastError: health.lastError }
+    case 'partial':
+      return { ...HEALTHY, lastError }
     case 'gone':
       return { state: 'disabled', lastError, failures }
     case 'failed':

@@ -46,6 +46,8 @@ export type SendResult =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfterSec: number | undefined }
   /** No answer: `code` says why in a word. */
   | { readonly kind: 'failed'; readonly code: string }
+  /** The channel works: some receivers of a mail got it, and others were refused. */
+  | { readonly kind: 'partial'; readonly mayPass: boolean }
   /** One of the host's addresses is not allowed, so nothing was sent. */
   | { readonly kind: 'blocked' }
 
@@ -228,6 +230,7 @@ export function toFallback(delivery: Delivery, channelId: ChannelId, now: Millis
 
 export function errorCodeOf(result: SendResult): string | undefined {
   if (result.kind === 'blocked') return 'WEBHOOK_TARGET_FORBIDDEN'
+  if (result.kind === 'partial') return 'SMTP_RECIPIENT'
   if (result.kind === 'failed') return result.code
   return result.status >= 200 && result.status < 300 ? undefined : `HTTP_${result.status}`
 }
@@ -242,6 +245,7 @@ function retryMs(
   { dice, isFailing }: { readonly dice: number; readonly isFailing: boolean },
 ): number | undefined {
   if (result.kind === 'blocked') return undefined
+  if (result.kind === 'partial' && !result.mayPass) return undefined
   // A failing channel is tried once a minute until it works, whatever its answers say.
   if (isFailing) return PROBE_MS
   if (!isWorthRetrying(result)) return undefined

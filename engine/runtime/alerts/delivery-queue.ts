@@ -24,7 +24,8 @@ export interface DeliveryListener {
   readonly changed: (group: DeliveryGroup) => void
   /** A delivery has finished with this value. Undefined means that it no longer exists. */
   readonly ended: (id: string, delivery: Delivery | undefined) => void
-  readonly dropped: (reason: DropReason, alerts: number) => void
+  /** Nobody gets this delivery. Undefined: a single alert for which there was no room. */
+  readonly dropped: (reason: DropReason, delivery: Delivery | undefined) => void
 }
 
 export type DropReason = 'queue_full' | 'channel_gone'
@@ -67,8 +68,13 @@ export class DeliveryQueue {
     if (delivery.tries === 0) this.#joinable.set(delivery.key, delivery.id)
   }
 
-  restoreSent(key: string, at: Millis): void {
+  /** Counts an attempt of an earlier leader for the group's interval, and the latest ones for the rate and the digests. */
+  restoreSent({ key, severity, event }: Delivery, at: Millis, now: Millis): void {
     this.#lastSentAt.set(key, Math.max(at, this.#lastSentAt.get(key) ?? 0) as Millis)
+    // A test goes past the rate.
+    if (event === 'test' || at <= now - MINUTE_MS) return
+    this.#noteSent(severity, at)
+    if (event === 'digest') this.#digestAt = Math.max(this.#digestAt, at)
   }
 
   /** Returns false if the item was dropped. */
@@ -81,7 +87,7 @@ export class DeliveryQueue {
       this.#supersede(waitingIn, alertId)
     }
     if (this.#members >= LIMITS.notificationsQueuedMax && !this.#makeRoomFor(item)) {
-      this.#listener.dropped('queue_full', 1)
+      this.#listener.dropped('queue_full', undefined)
       return false
     }
     const key = keyOf(item)
@@ -159,7 +165,7 @@ export class DeliveryQueue {
     for (const group of this.#open.values()) {
       if (this.#underWay.has(group.head.id)) continue
       this.#remove(group.head)
-      this.#listener.dropped('channel_gone', group.size)
+      this.#listener.dropped('channel_gone', group.delivery())
       this.#drop({ ...group.delivery(), finishedAt: now })
     }
   }
@@ -189,10 +195,13 @@ export class DeliveryQueue {
     )
   }
 
-  /** Tries the first due delivery once a minute until the channel works. */
+  /** Tries one delivery once a minute until the channel works. Of equally urgent ones that with the fewest tries, because the
+   *  receiver may refuse one message for ever and take the others. */
   #probe(due: readonly DeliveryGroup[], now: Millis, isSaved: (id: string) => boolean): readonly Delivery[] {
     if (this.#underWay.size > 0 || now < this.#probedAt + LIMITS.channelProbeMs) return []
-    const probe = due.find(({ head }) => isSaved(head.id))
+    const [probe] = due
+      .filter(({ head }) => isSaved(head.id))
+      .sort(({ head: a }, { head: b }) => urgencyOf(a) - urgencyOf(b) || a.tries - b.tries)
     if (probe === undefined) return []
     this.#probedAt = now
     return [this.#begin(probe.delivery(), now)]
@@ -204,9 +213,14 @@ export class DeliveryQueue {
       if (this.#waiting.get(alertId) === delivery.id) this.#waiting.delete(alertId)
     if (this.#joinable.get(delivery.key) === delivery.id) this.#joinable.delete(delivery.key)
     this.#lastSentAt.set(delivery.key, now)
-    this.#sentAt.push(now)
-    if (delivery.severity === 'critical') this.#criticalSentAt.push(now)
+    this.#noteSent(delivery.severity, now)
     return delivery
+  }
+
+  /** The times stay in order, although those of an earlier leader come by delivery. */
+  #noteSent(severity: Delivery['severity'], at: Millis): void {
+    for (const times of severity === 'critical' ? [this.#sentAt, this.#criticalSentAt] : [this.#sentAt])
+      times.splice(times.findLastIndex((each) => each <= at) + 1, 0, at)
   }
 
   #fold(over: readonly [Delivery, ...Delivery[]], now: Millis): void {
@@ -279,7 +293,7 @@ export class DeliveryQueue {
       for (const group of this.#open.values()) {
         if (!test(group.head) || this.#underWay.has(group.head.id)) continue
         this.#remove(group.head)
-        this.#listener.dropped('queue_full', group.size)
+        this.#listener.dropped('queue_full', group.delivery())
         this.#drop(group.delivery())
         return true
       }

@@ -87,6 +87,22 @@ test('a crash during the wait for a retry keeps the time of the retry', async ()
   expect(world.received.map(({ at }) => Math.round((at - (first?.at ?? 0)) / SEC))).toEqual([0, 1, 11])
 })
 
+test('what was sent in the last minute before a crash counts for the rate and for the digests', async () => {
+  await world.channel('ch_1', { ratePerMinute: 2 })
+  for (const more of ['a', 'b', 'c']) {
+    await world.notice([1, 2, 3].map((n) => fired(`alt_${more}${n}`)))
+    await world.advance(5 * SEC)
+    await world.crash()
+  }
+  expect(world.received.map(({ type, total }) => [type, total])).toEqual([
+    ['alert.fired', 1],
+    ['alert.fired', 1],
+    ['alert.digest', 1],
+  ])
+  await world.advance(MINUTE)
+  expect(world.received.slice(3).map(({ type, total }) => [type, total])).toEqual([['alert.digest', 6]])
+})
+
 // A shard's save that failed may have been carried out. It is retried and brings back notices that were taken meanwhile.
 
 test('a notice that comes back after a crash is not told again together with others', async () => {

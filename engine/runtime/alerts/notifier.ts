@@ -72,12 +72,12 @@ export class Notifier {
   }
 
   async open(): Promise<void> {
-    const { store, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
+    const { store, schedule, clock, pollMs = LIMITS.noticesPollMs } = this.#ports
     for (const delivery of await store.open()) {
       this.#taken.restore(delivery)
       const queue = this.#queueOf(delivery.channelId)
       if (!isFinal(delivery)) queue.restore(delivery)
-      for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
+      for (const { at } of delivery.attempts) queue.restoreSent(delivery, at, clock.now())
     }
     // Reading changes nothing, so this save only marks the read deliveries as saved.
     await store.save()
@@ -267,27 +267,41 @@ export class Notifier {
       result: after.outcome,
       seconds,
     })
-    if (after.outcome === 'failed' || after.outcome === 'gone') this.#passOn(channel, after.delivery)
-    await this.#judgeHealth(channel, result, after.outcome)
+    const isPartial = result.kind === 'partial'
+    if (after.outcome === 'failed' || after.outcome === 'gone')
+      this.#passOn(channel, after.delivery, { isPartial })
+    await this.#judgeHealth(channel, result, isPartial ? 'partial' : after.outcome)
     this.poll()
   }
 
-  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told, unless it took an
-   *  earlier message (N2). */
-  #passOn(channel: Channel, delivery: Delivery): void {
-    const { store } = this.#ports
+  /** Passes a delivery that failed for good to the fallback channel. */
+  #passOn(channel: Channel, delivery: Delivery, { isPartial }: { readonly isPartial: boolean }): void {
     const fallback = this.#fallbackOf(channel)
     const isFallbackItself = delivery.id.split('_ch_').length > 2
     const passed = fallback === undefined || isFallbackItself ? undefined : this.#passedTo(fallback, delivery)
-    for (const { alertId, event } of delivery.members) {
+    this.#noteLost(channel.id, delivery, { isPartial, passedTo: passed?.channelId })
+    if (passed !== undefined) this.#queueOf(passed.channelId).put(passed)
+  }
+
+  /** The channel did not take this delivery. It counts as not told, unless it took an earlier message of the alert, or some of
+   *  its receivers took this one (N2). */
+  #noteLost(
+    id: ChannelId,
+    { members }: Delivery,
+    {
+      isPartial = false,
+      passedTo,
+    }: { readonly isPartial?: boolean; readonly passedTo?: ChannelId | undefined },
+  ): void {
+    const { store } = this.#ports
+    for (const { alertId, event } of members) {
       if (event === 'resolved') continue
       const told = new Set(store.notifiedChannelsOf(alertId))
-      if (!told.has(channel.id)) continue
-      if (!store.hasArrived(alertId, channel.id)) told.delete(channel.id)
-      if (passed !== undefined) told.add(passed.channelId)
+      if (!told.has(id)) continue
+      if (!isPartial && !store.hasArrived(alertId, id)) told.delete(id)
+      if (passedTo !== undefined) told.add(passedTo)
       store.setNotifiedChannels(alertId, told)
     }
-    if (passed !== undefined) this.#queueOf(passed.channelId).put(passed)
   }
 
   /** The delivery for the fallback channel, without alerts whose end that channel is told of by itself. */
@@ -308,7 +322,7 @@ export class Notifier {
   async #judgeHealth(
     { id }: Channel,
     result: SendResult,
-    outcome: 'delivered' | 'retry' | 'failed' | 'gone',
+    outcome: Parameters<typeof healthAfter>[1],
   ): Promise<void> {
     const { book, clock, signal } = this.#ports
     const lastError = { code: errorCodeOf(result) ?? '', at: clock.now() }
@@ -334,7 +348,11 @@ export class Notifier {
     const queue = new DeliveryQueue({
       changed: (group) => store.putOpen(group),
       ended: (delivery, ended) => store.put(delivery, ended),
-      dropped: (reason, alerts) => signal({ kind: 'notifications_dropped', reason, alerts }),
+      dropped: (reason, delivery) => {
+        const alerts = delivery?.members.length ?? 1
+        signal({ kind: 'notifications_dropped', reason, alerts })
+        if (delivery !== undefined) this.#noteLost(id, delivery, {})
+      },
     })
     this.#queues.set(id, queue)
     return queue
