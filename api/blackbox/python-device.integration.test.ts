@@ -1,6 +1,6 @@
 // The Python example of a device against the whole service.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,6 +72,20 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
     await until('the shadow is in sync', async () => {
       const { body } = await admin.get(`/shadows/${ID}`)
       return body['in_sync'] === true && Object(body['reported'])['led'] === 'on'
+    })
+  })
+
+  test('carries a command out once there is room to store that it was begun', async () => {
+    const sessionId = async () => Object((await device())['connectivity'])['session_id']
+    const before = await sessionId()
+    const obstacle = join(folder, 'commands.json.part')
+    mkdirSync(obstacle)
+    const { body } = await admin.post(`/commands/${ID}`, { command: 'blink', data: { times: 2 } })
+    await until('it connects again', async () => (await sessionId()) !== before)
+    rmdirSync(obstacle)
+    await until('the command is completed', async () => {
+      const command = await admin.get(`/commands/${ID}/${body['command_id']}`)
+      return command.body['status'] === 'completed'
     })
   })
 
