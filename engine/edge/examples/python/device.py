@@ -62,7 +62,7 @@ class Device:
             threading.Thread(target=task, daemon=True).start()
         while not self.stopping.is_set():
             self.lost.clear()
-            self.session_id, self.refused = str(uuid.uuid4()), False
+            self.session_id, self.refused, self.opened_at = str(uuid.uuid4()), False, float("inf")
             self.client.will_set(PREFIX + "status", json.dumps(self.status("offline", "lwt")), qos=1, retain=True)
             with suppress(OSError):
                 self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=15)
@@ -73,16 +73,15 @@ class Device:
                 self.publish("status", self.status("offline", "shutdown"), retain=True).wait_for_publish(2)
                 self.client.disconnect()
             self.client.loop_stop()
-            self.failures += 1
+            self.failures = 1 if time.monotonic() - self.opened_at > 5 else self.failures + 1  # Or it broke at once.
             # The wait is random, so that a fleet does not reconnect all at once. After a refusal it is longer.
             longest = 60 if self.refused else min(30, 0.5 * 2 ** min(self.failures, 10))
             self.stopping.wait(max(12 if self.refused else min(self.failures - 1, 1), random.random() * longest))
 
     def on_connect(self, client, _userdata, _flags, reason, _properties):
-        self.refused = reason.is_failure
+        self.refused, self.opened_at = reason.is_failure, time.monotonic()
         if self.refused:
             return
-        self.failures = 0
         client.subscribe([(PREFIX + topic, 1) for topic in TOPICS])
         self.publish("status", self.status("online", "connect"), retain=True)
         self.publish("shadow/reported", self.reported)
