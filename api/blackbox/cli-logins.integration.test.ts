@@ -139,6 +139,15 @@ test('an unreachable service is reported, also as JSON', async () => {
   const { code, stdout, stderr } = await fleet(`--url ${url} devices list --json`)
   expect([code, stdout]).toEqual([6, ''])
   expect(JSON.parse(stderr)).toEqual({ error: expect.objectContaining({ exit_code: 6 }) })
+  const examination = await fleet(`conformance --service ${url} --token x`)
+  expect(examination).toMatchObject({ code: 6, stderr: expect.stringContaining('ECONNREFUSED') })
   const doctor = await fleet(`--url ${url} doctor`)
   expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('service\tbad\t') })
+})
+
+test('a report that cannot be written is refused before the checks of many minutes', async () => {
+  const path = join(cli.configDir, 'missing', 'report.xml')
+  const { code, stdout, stderr } = await fleet(`conformance --device d1 --run true --port 0 --junit ${path}`)
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(/^fleet: .*report\.xml cannot be written: ENOENT/)
 })

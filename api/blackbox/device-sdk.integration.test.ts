@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect } from 'vitest'
 import { FleetDevice, type FleetDeviceOptions, fileStorage } from '../../engine/edge/device/index.ts'
-import { applied, type Service, until } from './testing/service.ts'
+import { applied, type Service, ServiceHarness, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 import { test } from './testing/shared-service.ts'
 
@@ -75,6 +75,32 @@ test('a command is carried out and its result told, and an unknown one is reject
   const unknown = await admin.post('/commands/sdk-2?wait=20', { command: 'fly' })
   expect(unknown.body).toMatchObject({ status: 'rejected', error: { code: 'UNKNOWN_COMMAND' } })
   expect(runs).toBe(1)
+})
+
+test('a command is answered in time while measurements of a long outage are still being sent', async () => {
+  const harness = new ServiceHarness()
+  try {
+    const limited = await harness.start({ FLEET_DEVICE_PUBLISH_RATE: '100' })
+    const rest = await limited.admin()
+    const token = await registerDevice(rest, 'sdk-outage')
+    const device = await newDevice('sdk-outage', { url: limited.mqttUrl, token })
+    device.onCommand('dock', () => ({ bay: 3 }))
+    let waiting = 4_000
+    for (let n = 0; n < 4_000; n++) {
+      const timestamp = new Date(Date.now() - n * 1_000).toISOString()
+      device.telemetry({ timestamp, n }).then(
+        () => waiting--,
+        () => undefined,
+      )
+    }
+    await device.connect()
+    const { body } = await rest.post('/commands/sdk-outage?wait=20', { command: 'dock', timeout_sec: 15 })
+    expect(body).toMatchObject({ status: 'completed', result: { bay: 3 } })
+    expect(waiting).toBeGreaterThan(0)
+    await device.close()
+  } finally {
+    await harness.close()
+  }
 })
 
 test('what is desired is applied and reported, also if it was desired while the device was away', async () => {

@@ -1,6 +1,8 @@
 // The Python example of a device against the whole service.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +15,7 @@ const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
 const MISSING = process.env['TEST_SERVER_PYTHON_WITH_PAHO_MISSING'] ?? 'npm test looks for it'
 const PROGRAM = fileURLToPath(new URL('../../engine/edge/examples/python/device.py', import.meta.url))
 const ID = 'python-1'
+const CONNACK = Buffer.from([0x20, 2, 0, 0])
 
 describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSING}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-python-'))
@@ -36,7 +39,11 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
   const device = async () => (await admin.get(`/devices/${ID}`)).body
 
   function start(): void {
-    program = spawn(PYTHON ?? '', [PROGRAM], {
+    program = run({})
+  }
+
+  function run(environment: NodeJS.ProcessEnv): ChildProcess {
+    return spawn(PYTHON ?? '', [PROGRAM], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: {
         ...process.env,
@@ -45,6 +52,7 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
         FLEET_DEVICE_TOKEN: token,
         FLEET_STATE_DIR: folder,
         FLEET_TELEMETRY_SEC: '0.2',
+        ...environment,
       },
     })
   }
@@ -73,6 +81,44 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
       const { body } = await admin.get(`/shadows/${ID}`)
       return body['in_sync'] === true && Object(body['reported'])['led'] === 'on'
     })
+  })
+
+  test('carries a command out once there is room to store that it was begun', async () => {
+    const sessionId = async () => Object((await device())['connectivity'])['session_id']
+    const before = await sessionId()
+    const obstacle = join(folder, 'commands.json.part')
+    mkdirSync(obstacle)
+    const { body } = await admin.post(`/commands/${ID}`, { command: 'blink', data: { times: 2 } })
+    await until('it connects again', async () => (await sessionId()) !== before)
+    rmdirSync(obstacle)
+    await until('the command is completed', async () => {
+      const command = await admin.get(`/commands/${ID}/${body['command_id']}`)
+      return command.body['status'] === 'completed'
+    })
+  })
+
+  test('waits longer each time if its connections break as soon as they are accepted', async () => {
+    const triedAt: number[] = []
+    const server = createServer((socket) => {
+      triedAt.push(performance.now())
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write(CONNACK)
+        socket.once('data', () => socket.destroy())
+      })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const state = mkdtempSync(join(folder, 'unsteady-'))
+    const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const unsteady = run({ FLEET_MQTT_URL: url, FLEET_STATE_DIR: state })
+    try {
+      await until('four tries', async () => triedAt.length >= 4)
+    } finally {
+      unsteady.kill('SIGKILL')
+      server.close()
+    }
+    const waits = triedAt.slice(1, 4).map((at, nth) => at - (triedAt[nth] ?? at))
+    expect(Math.min(...waits.slice(1))).toBeGreaterThanOrEqual(1_000)
   })
 
   test('comes back after a kill -9, takes what was desired meanwhile, and says goodbye', async () => {

@@ -1,10 +1,11 @@
 // `fleet conformance`: tests a device, without a service, or a service, with simulated devices.
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DeviceUnderTest } from '../../../engine/edge/conformance/device/bench.ts'
 import { PROFILES, type Profile } from '../../../engine/edge/conformance/device/check.ts'
 import { type Finding, type Report, toJunit, toText } from '../../../engine/edge/conformance/report.ts'
 import type { ServiceLevel } from '../../../engine/edge/conformance/service/examine-service.ts'
+import { errorText } from '../../../schemas/error-text.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
@@ -58,6 +59,7 @@ export const conformance: Area = (command, cli) => {
   options(command)
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
+      if (options.junit !== undefined) mustBeWritable(options.junit)
       if (options.service !== undefined) {
         await reportResult(cli, options, await examineOf(cli, { ...options, service: options.service }))
         return
@@ -68,6 +70,15 @@ export const conformance: Area = (command, cli) => {
         throw new Failure(EXIT.usage, 'a device id has up to 64 letters, digits, - and _')
       await reportResult(cli, options, await examine(cli, { ...options, device: options.device }))
     })
+}
+
+/** The report is written after the checks, which take minutes. */
+function mustBeWritable(path: string): void {
+  try {
+    closeSync(openSync(path, 'a'))
+  } catch (error) {
+    throw new Failure(EXIT.usage, `${path} cannot be written: ${errorText(error)}`)
+  }
 }
 
 function options(command: Command): Command {

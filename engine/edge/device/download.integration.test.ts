@@ -71,6 +71,16 @@ function broken(response: ServerResponse, bytes: number): void {
   response.write(IMAGE.subarray(0, bytes), () => response.destroy())
 }
 
+test('a server that cannot be reached is named with the cause', async () => {
+  const refused = order()
+  server.close()
+  await once(server, 'close')
+  await expect(download(refused)).rejects.toMatchObject({
+    code: 'DOWNLOAD_FAILED',
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+})
+
 test('a download that breaks off goes on where it ended', async () => {
   answer = (request, response) => (asked.length === 1 ? broken(response, 100_000) : part(request, response))
   const told: number[] = []

@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorText } from '../../../schemas/error-text.ts'
+import { fetchErrorText } from '../../../schemas/error-text.ts'
 
 export interface DownloadOrder {
   /** Called before each request: an address may have expired. */
@@ -94,7 +94,7 @@ async function request(
   } catch (error) {
     order.signal.throwIfAborted()
     if (error instanceof DownloadError) throw error
-    return { kind: 'failed', reason: errorText(error) }
+    return { kind: 'failed', reason: fetchErrorText(error) }
   }
 }
 

@@ -55,6 +55,23 @@ test('the oldest messages that are not on their way are dropped, counted and sai
   expect([sent, failed, dropped(), outbox.waiting]).toEqual([[1, 2], [3, 4, 5], 3, 5])
 })
 
+test('an answer to the service overtakes measurements, is dropped after them, and is sent again before them', async () => {
+  const { outbox, sent, publish, dropped } = open()
+  const answer = (n: number): OutgoingMessage => ({ suffix: 'command/ack', payload: String(n) })
+  const failed: number[] = []
+  const add = (n: number, { suffix, payload }: OutgoingMessage) =>
+    void outbox.add({ suffix, payload }).catch(() => failed.push(n))
+  add(1, answer(1))
+  for (let n = 2; n <= 6; n++) add(n, message(n))
+  add(7, answer(7))
+  await settle()
+  expect([failed, dropped()]).toEqual([[2, 3], 2])
+  outbox.connected(publish)
+  outbox.disconnected()
+  outbox.connected(publish)
+  expect(sent).toEqual([1, 7, 1, 7])
+})
+
 test('none is lost, doubled or overtaken while more come than are acknowledged, over several connections', async () => {
   const { outbox, sent, acks, publish, dropped } = open({ messagesMax: 20, bytesMax: 1_000, inFlightMax: 3 })
   const [done, failed]: [number[], number[]] = [[], []]

@@ -1,5 +1,7 @@
 // Messages on their way to the service: sent in order, kept until the broker has acknowledged them, and kept while there is
 // no connection. The oldest are dropped when there is no more room.
+// - Answers to the service overtake measurements and log lines, and are dropped last. After a long outage thousands of those
+//   wait, and an answer behind them would come after its command has expired.
 
 export interface OutgoingMessage {
   readonly suffix: string
@@ -26,11 +28,10 @@ export type Publish = (message: OutgoingMessage) => Promise<unknown>
 export class Outbox {
   readonly #bounds: OutboxBounds
   readonly #dropped: (messages: number) => void
-  /** Sent and not acknowledged, oldest first. All of them are older than what waits. */
+  /** Sent and not acknowledged, oldest first. Each is older than what waits in its line. */
   readonly #inFlight = new Set<Entry>()
-  /** Oldest first, from `#head` on. A full one is long, and shifting it would cost every message its length. */
-  #waiting: (Entry | undefined)[] = []
-  #head = 0
+  readonly #answers = new Line()
+  readonly #others = new Line()
   #bytes = 0
   #publish: Publish | undefined
 
@@ -40,7 +41,7 @@ export class Outbox {
   }
 
   get waiting(): number {
-    return this.#inFlight.size + this.#waiting.length - this.#head
+    return this.#inFlight.size + this.#answers.length + this.#others.length
   }
 
   /** Resolves once the broker has acknowledged the message; rejects if there was no room for it. */
@@ -48,7 +49,7 @@ export class Outbox {
     return new Promise((resolve, reject) => {
       const { suffix, payload, qos = 1 } = message
       const bytes = Buffer.byteLength(payload)
-      this.#waiting.push({ suffix, payload, qos, bytes, resolve, reject })
+      this.#lineOf(suffix).push({ suffix, payload, qos, bytes, resolve, reject })
       this.#bytes += bytes
       this.#makeRoom()
       this.#send()
@@ -69,38 +70,32 @@ export class Outbox {
 
   close(): void {
     this.disconnected()
-    const left = this.#waiting.slice(this.#head)
-    this.#waiting = []
-    this.#head = 0
-    for (const entry of left) entry?.reject(new Error('the device was closed before this was sent'))
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next())
+      entry.reject(new Error('the device was closed before this was sent'))
+  }
+
+  #lineOf(suffix: string): Line {
+    return ANSWERS.test(suffix) ? this.#answers : this.#others
   }
 
   /** Makes all that is in flight wait again, before the others. */
   #takeBack(): void {
-    this.#waiting = [...this.#inFlight, ...this.#waiting.slice(this.#head)]
-    this.#head = 0
+    const sent = [...this.#inFlight]
     this.#inFlight.clear()
+    for (const line of [this.#answers, this.#others])
+      line.putBack(sent.filter(({ suffix }) => this.#lineOf(suffix) === line))
   }
 
-  /** Takes the oldest one that waits. */
   #next(): Entry | undefined {
-    const entry = this.#waiting[this.#head]
-    if (entry === undefined) return undefined
-    this.#waiting[this.#head++] = undefined
-    // Half of it is free: each message is moved about once.
-    if (this.#head * 2 > this.#waiting.length) {
-      this.#waiting.splice(0, this.#head)
-      this.#head = 0
-    }
-    return entry
+    return this.#answers.next() ?? this.#others.next()
   }
 
   #makeRoom(): void {
     const { messagesMax, bytesMax } = this.#bounds
     let dropped = 0
-    while (this.#waiting.length - this.#head > 1) {
+    while (this.#answers.length + this.#others.length > 1) {
       if (this.waiting <= messagesMax && this.#bytes <= bytesMax) break
-      const oldest = this.#next()
+      const oldest = this.#others.next() ?? this.#answers.next()
       if (oldest === undefined) break
       this.#bytes -= oldest.bytes
       oldest.reject(new Error('no room to keep this message until it can be sent'))
@@ -125,14 +120,53 @@ export class Outbox {
   }
 
   #sent(entry: Entry): void {
-    if (!this.#inFlight.delete(entry)) {
-      // It was acknowledged over the connection before, and waits to be sent again.
-      const at = this.#waiting.indexOf(entry)
-      if (at < 0) return
-      this.#waiting.splice(at, 1)
-    }
+    // It was acknowledged over the connection before, and waits to be sent again.
+    if (!this.#inFlight.delete(entry) && !this.#lineOf(entry.suffix).remove(entry)) return
     this.#bytes -= entry.bytes
     entry.resolve()
     this.#send()
+  }
+}
+
+const ANSWERS = /^(command|ota|shadow)\//
+
+/** Entries that wait, oldest first. */
+class Line {
+  /** Begins at `#head`. A full one is long, and shifting it would cost every message its length. */
+  #entries: (Entry | undefined)[] = []
+  #head = 0
+
+  get length(): number {
+    return this.#entries.length - this.#head
+  }
+
+  push(entry: Entry): void {
+    this.#entries.push(entry)
+  }
+
+  /** Puts older ones before all others. */
+  putBack(older: readonly Entry[]): void {
+    this.#entries = [...older, ...this.#entries.slice(this.#head)]
+    this.#head = 0
+  }
+
+  /** Takes the oldest one. */
+  next(): Entry | undefined {
+    const entry = this.#entries[this.#head]
+    if (entry === undefined) return undefined
+    this.#entries[this.#head++] = undefined
+    // Half of it is free: each message is moved about once.
+    if (this.#head * 2 > this.#entries.length) {
+      this.#entries.splice(0, this.#head)
+      this.#head = 0
+    }
+    return entry
+  }
+
+  /** False if it is not there. */
+  remove(entry: Entry): boolean {
+    const at = this.#entries.indexOf(entry)
+    if (at >= 0) this.#entries.splice(at, 1)
+    return at >= 0
   }
 }

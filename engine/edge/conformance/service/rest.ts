@@ -1,4 +1,6 @@
 // A REST client for the service under examination. Each call resolves with its response, whatever the status.
+import { ConnectionError } from '../../../../schemas/client/errors.ts'
+import { fetchErrorText } from '../../../../schemas/error-text.ts'
 import { type Json, type JsonObject, parseJsonObject } from '../../../../schemas/json.ts'
 
 export interface Answer {
@@ -48,6 +50,9 @@ export class Rest {
       },
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(ANSWER_MS),
+    }).catch((cause: unknown) => {
+      const text = `${new URL(url).host} cannot be reached: ${fetchErrorText(cause)}`
+      throw new ConnectionError('unreachable', text, { cause })
     })
     const text = await response.text()
     const { status, headers } = response

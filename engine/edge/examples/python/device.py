@@ -1,17 +1,15 @@
 """A device of Fleet in one file, with paho-mqtt 2 (pip install "paho-mqtt>=2,<3"). Replace everything that is marked YOURS.
 
 Messages are kept until the broker acknowledges them, a command that is delivered twice runs once, the newest desired
-state wins, and an update has succeeded if the new version runs after the restart.
-"""
-import hashlib, json, os, queue, random, signal, sys, threading, time, urllib.request, uuid
+state wins, and an update has succeeded if the new version runs after the restart."""
+import hashlib, json, os, queue, random, signal, sys, threading, time, urllib.parse, urllib.request, uuid
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from urllib.parse import urlparse
 
 import paho.mqtt.client as mqtt
 
-URL = urlparse(os.environ.get("FLEET_MQTT_URL", "mqtt://localhost:1883"))
+URL = urllib.parse.urlparse(os.environ.get("FLEET_MQTT_URL", "mqtt://localhost:1883"))
 DEVICE_ID, TOKEN, TYPE = (os.environ.get(f"FLEET_DEVICE_{name}", "") for name in ("ID", "TOKEN", "TYPE"))
 STATE = Path(os.environ.get("FLEET_STATE_DIR", "state"))
 TELEMETRY_SEC, HEARTBEAT_SEC, COMMANDS_KEPT = float(os.environ.get("FLEET_TELEMETRY_SEC", "5")), 20, 256
@@ -64,7 +62,7 @@ class Device:
             threading.Thread(target=task, daemon=True).start()
         while not self.stopping.is_set():
             self.lost.clear()
-            self.session_id, self.refused = str(uuid.uuid4()), False
+            self.session_id, self.refused, self.opened_at = str(uuid.uuid4()), False, float("inf")
             self.client.will_set(PREFIX + "status", json.dumps(self.status("offline", "lwt")), qos=1, retain=True)
             with suppress(OSError):
                 self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=15)
@@ -75,16 +73,15 @@ class Device:
                 self.publish("status", self.status("offline", "shutdown"), retain=True).wait_for_publish(2)
                 self.client.disconnect()
             self.client.loop_stop()
-            self.failures += 1
+            self.failures = 1 if time.monotonic() - self.opened_at > 5 else self.failures + 1  # Or it broke at once.
             # The wait is random, so that a fleet does not reconnect all at once. After a refusal it is longer.
             longest = 60 if self.refused else min(30, 0.5 * 2 ** min(self.failures, 10))
             self.stopping.wait(max(12 if self.refused else min(self.failures - 1, 1), random.random() * longest))
 
     def on_connect(self, client, _userdata, _flags, reason, _properties):
-        self.refused = reason.is_failure
+        self.refused, self.opened_at = reason.is_failure, time.monotonic()
         if self.refused:
             return
-        self.failures = 0
         client.subscribe([(PREFIX + topic, 1) for topic in TOPICS])
         self.publish("status", self.status("online", "connect"), retain=True)
         self.publish("shadow/reported", self.reported)
@@ -94,22 +91,25 @@ class Device:
 
     def status(self, status, reason):
         self.seq += 1
-        body = {"status": status, "reason": reason, "session_id": self.session_id, "seq": self.seq}
-        body |= {"timestamp": now_iso(), "uptime_sec": round(time.monotonic() - self.started)}
-        return {**body, "firmware_version": self.version}
+        body = {"status": status, "reason": reason, "session_id": self.session_id, "firmware_version": self.version}
+        return body | {"seq": self.seq, "timestamp": now_iso(), "uptime_sec": round(time.monotonic() - self.started)}
 
     def publish(self, topic, body, retain=False):
         # paho keeps messages of QoS 1 until they are acknowledged, even without a connection.
         return self.client.publish(PREFIX + topic, b"" if body is None else json.dumps(body), qos=1, retain=retain)
 
     def on_message(self, _client, _userdata, message):
-        """paho acknowledges the message when this returns."""
         document = lambda body: self.on_desired({**body, "state": body["delta"]})
         report = lambda: self.publish("shadow/reported", self.reported)
         again = lambda body: body["status"] == 409 and self.publish("shadow/get", None) and report()
-        with suppress(ValueError, KeyError, TypeError, AttributeError):  # Malformed messages are ignored.
-            handlers = [self.on_command, self.on_update, self.on_desired, document, again]
+        handlers = [self.on_command, self.on_update, self.on_desired, document, again]
+        try:  # paho acknowledges the message when this returns.
             handlers[TOPICS.index(message.topic[len(PREFIX):])](json.loads(message.payload))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass  # Malformed messages are ignored.
+        except OSError:  # What cannot be stored is not acknowledged: it comes again after the next connect.
+            self.lost.set()
+            raise
 
     def measure(self):
         while not self.stopping.wait(TELEMETRY_SEC):
@@ -154,13 +154,15 @@ class Device:
 
     def answer(self, request_id, status, **fields):
         ack = {"request_id": request_id, "status": status, "executed_at": now_iso(), **fields}
-        self.keep(request_id, ack)
+        with suppress(OSError):  # The answer is given even if it cannot be stored.
+            self.keep(request_id, ack)
         self.publish("command/ack", ack)
 
     def keep(self, request_id, ack):
         with self.keeping:
-            self.answers = dict([*self.answers.items(), (request_id, ack)][-COMMANDS_KEPT:])
-            save("commands.json", self.answers)
+            answers = dict([*self.answers.items(), (request_id, ack)][-COMMANDS_KEPT:])
+            save("commands.json", answers)
+            self.answers = answers
 
     def on_update(self, order):
         key = [order["deployment_id"], order["attempt"], order.get("sha256")]
@@ -182,10 +184,10 @@ class Device:
             threading.Thread(target=self.install, daemon=True).start()
 
     def report(self, status, phase, **fields):
-        deployment_id, attempt, _ = self.update["key"]
-        last = {"deployment_id": deployment_id, "attempt": attempt, "status": status, **fields}
+        last = {"deployment_id": self.update["key"][0], "attempt": self.update["key"][1], "status": status, **fields}
         self.update = {**self.update, "phase": phase, "last": last}
-        save("update.json", self.update)
+        with suppress(OSError if phase == "ended" else ()):  # The end is reported even if it cannot be stored.
+            save("update.json", self.update)
         self.publish("ota/status", last)
 
     def install(self):
@@ -231,13 +233,11 @@ class Device:
                 if status in (429, 503):
                     self.stopping.wait(float(error.headers.get("Retry-After") or 5))
                     failures = -1
-            failures += 1
-            if failures >= 8:
+            if (failures := failures + 1) >= 8:
                 raise Refused("DOWNLOAD_FAILED", "the image cannot be downloaded")
             self.stopping.wait(random.random() * min(60, 2**failures) if failures else 0)
 
     def report_running_version(self):
-        """Compares the running version after the restart with the ordered one, and reports the result."""
         order, how = self.update["order"], {"version": self.version}
         if (order.get("reports_as") or order["version"]) == self.version:
             return self.report("rolled_back" if order["action"] == "rollback" else "succeeded", "ended", **how)

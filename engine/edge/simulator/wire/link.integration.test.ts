@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import mqttPacket, { type IPublishPacket } from 'mqtt-packet'
 import { afterEach, expect, test } from 'vitest'
+import { MQTT_LIMITS } from '../../../../schemas/mqtt-limits.ts'
 import { World } from '../fleet/world.ts'
 import { Link } from './link.ts'
 
@@ -79,5 +80,16 @@ test('a message of QoS 0 is sent or dropped, and one of QoS 1 waits for the conn
   say('2')
   link.open()
   await expect.poll(texts).toEqual(['grüße', '1', '1', '2'])
+  link.leave()
+})
+
+test('a message that is too large for any broker is sent once, so that the device recovers from it', async () => {
+  const { link, peers, texts, say } = await open()
+  const sizes = () => texts().map(({ length }) => length)
+  const tooLarge = MQTT_LIMITS.payloadBytesMax + 1
+  say('1', 'x'.repeat(tooLarge), '22')
+  await expect.poll(sizes).toEqual([1, tooLarge, 2])
+  peers[0]?.destroy()
+  await expect.poll(sizes).toEqual([1, tooLarge, 2, 1, 2])
   link.leave()
 })

@@ -7,6 +7,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqttPacket from 'mqtt-packet'
+import { MQTT_LIMITS } from '../../../../schemas/mqtt-limits.ts'
 import type { Histogram } from '../../histogram.ts'
 import { toWord } from '../../publish-packet.ts'
 import type { Counts, ErrorKind } from '../scenario/summary.ts'
@@ -311,9 +312,10 @@ export class Link implements Sink {
     // Unacknowledged messages are sent first over the next connection, the oldest first, and are counted as published
     // again (L2).
     this.#ports.counts.error('unacknowledged', this.#unacked)
-    const kept = [...this.#sent.slice(this.#next), ...this.#sent.slice(0, this.#next)].filter(
-      (message) => message !== undefined,
-    )
+    const kept = [...this.#sent.slice(this.#next), ...this.#sent.slice(0, this.#next)]
+      .filter((message) => message !== undefined)
+      // One that is too large ended this connection, and would end each of the following.
+      .filter(({ payload }) => payload.length <= MQTT_LIMITS.payloadBytesMax)
     this.#queued = kept.length > 0 ? [...kept, ...(this.#queued ?? [])] : this.#queued
     this.#unacked = 0
     this.#next = 0
