@@ -2,6 +2,7 @@
 import type { MqttClient } from 'mqtt'
 import mqttJs from 'mqtt'
 import { expect } from 'vitest'
+import { FleetDevice } from '../../engine/edge/device/index.ts'
 import { PROFILE, type Service, until } from './testing/service.ts'
 import { closedOf, connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
@@ -121,11 +122,19 @@ test('a device of MQTT 5 is told in the acknowledgement', async () => {
   await client.endAsync(true)
 })
 
-test('a device whose token ends soon is told so', async () => {
-  await registerDevice(admin, 'ends')
+test('a device whose token ends soon is told so, and the device library asks for another one', async () => {
+  for (const id of ['ends', 'renews']) await registerDevice(admin, id)
   const { body } = await admin.post('/auth/devices/token', { device_id: 'ends', ttl_sec: 60 })
   const renewed = await service.nobody.post('/auth/devices/token/renew', { mqtt_token: body['mqtt_token'] })
   expect(renewed.status).toBe(200)
+  const { body: own } = await admin.post('/auth/devices/token', { device_id: 'renews', ttl_sec: 60 })
+  const device = new FleetDevice({
+    ...{ url: service.mqttUrl, deviceId: 'renews', token: String(own['mqtt_token']) },
+    firmwareVersion: '1.0.0',
+  })
+  let connects = 0
+  device.on('connected', () => connects++)
+  await device.connect()
   const client = await connectDevice(service, 'ends', String(renewed.body['mqtt_token']))
   const told = await hearErrors(client, 'ends')
   // A tenth of a minute before its end.
@@ -136,5 +145,9 @@ test('a device whose token ends soon is told so', async () => {
     const { body } = await admin.get('/audit?action=mqtt.token&device_id=ends')
     return JSON.stringify(body['data']).includes('its credentials end at 20')
   })
+  // The first token has ended then.
+  await until('another connection', () => connects > 1)
+  await device.telemetry({ a: 1 })
+  await device.close()
   await client.endAsync(true)
 })

@@ -8,6 +8,7 @@ import { Attempts } from './backoff.ts'
 import { type CommandHandler, Commands } from './commands.ts'
 import { Connection, type ConnectionEvents } from './connection.ts'
 import { type DesiredHandler, DesiredState } from './desired-state.ts'
+import { DeviceToken } from './device-token.ts'
 import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
 import type { ManifestKeys } from './manifest.ts'
 import { Outbox } from './outbox.ts'
@@ -18,6 +19,7 @@ export interface FleetDeviceOptions {
   /** `mqtt://host:1883`, `mqtts://host:8883` or `ws://host:8083/mqtt`. */
   readonly url: string
   readonly deviceId: string
+  /** Renewed before it ends, and kept in `storage` with what else the device remembers. */
   readonly token?: string
   /** PEM texts, instead of a token. */
   readonly certificate?: { readonly cert: string; readonly key: string }
@@ -51,7 +53,7 @@ export interface FleetDeviceSignals {
   readonly unreachable: [error: Error | undefined]
   /** Messages that were dropped because the buffer was full. */
   readonly dropped: [messages: number]
-  /** A handler failed, or something could not be stored. */
+  /** A handler failed, something could not be stored, or the service could not use a message of the device. */
   readonly failed: [error: unknown]
 }
 
@@ -73,6 +75,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   #firmwareHandlers: FirmwareHandlers | undefined
   #commands: Commands | undefined
   #firmware: FirmwareUpdates | undefined
+  #token: DeviceToken | undefined
   #connection: Connection | undefined
   #isOpen = false
   #seq = 0
@@ -131,7 +134,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   async connect(): Promise<void> {
     if (this.#isClosed) throw new Error('the device was closed: make a new one')
     if (this.#commands !== undefined) throw new Error('the device is connecting already')
-    const storage = this.#options.storage ?? memoryStorage()
+    const { storage = memoryStorage(), token } = this.#options
     const now = () => Date.now()
     const failed = (error: unknown) => void this.emit('failed', error)
     /** What was not sent when the device is closed is sent after its next start. */
@@ -155,6 +158,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       report: (body) => this.#say('ota/status', body),
     })
     if (this.#firmwareHandlers !== undefined) this.#firmware.handle(this.#firmwareHandlers)
+    if (token !== undefined) this.#token = await DeviceToken.open(storage, token)
     await this.#openFirst()
   }
 
@@ -213,7 +217,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   #open(): void {
-    const { url, deviceId, token, certificate, ca, keepaliveSec = KEEPALIVE_SEC } = this.#options
+    const { url, deviceId, certificate, ca, keepaliveSec = KEEPALIVE_SEC } = this.#options
+    const token = this.#token?.current
     const events: ConnectionEvents = {
       opened: (connection) => this.#opened(connection),
       message: (suffix, payload) => this.#take(suffix, payload),
@@ -268,6 +273,14 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     if (suffix === 'shadow/get/accepted') return this.#desired.document(body)
     if (suffix === 'shadow/reported/accepted') return this.#desired.accepted(body)
     if (suffix === 'shadow/reported/rejected') return this.#desired.rejected(body)
+    if (suffix === 'error') this.#takeError(body)
+    if (suffix === 'token/accepted')
+      await this.#token?.take(body).catch((error: unknown) => this.emit('failed', error))
+  }
+
+  #takeError({ code, topic, detail }: JsonObject): void {
+    if (code !== 'TOKEN_EXPIRES') this.emit('failed', new Error(`${topic}: ${code}: ${detail}`))
+    else if (this.#token !== undefined) this.#say('token/get', '')
   }
 
   /** Does not wait for the handlers, which may take long: commands and pings would have to wait, too. After a new connection the
@@ -283,7 +296,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   #subscriptions(): readonly string[] {
     const shadow = ['desired', 'get/accepted', 'reported/accepted', 'reported/rejected']
     const firmware = this.#firmwareHandlers === undefined ? [] : ['ota']
-    return ['command', ...shadow.map((topic) => `shadow/${topic}`), ...firmware]
+    return ['command', ...shadow.map((topic) => `shadow/${topic}`), ...firmware, 'error', 'token/accepted']
   }
 
   #status(status: 'online' | 'offline', reason: string, sessionId: string): JsonObject {

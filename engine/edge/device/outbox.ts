@@ -128,7 +128,7 @@ export class Outbox {
   }
 }
 
-const ANSWERS = /^(command|ota|shadow)\//
+const ANSWERS = /^(command|ota|shadow|token)\//
 
 /** Entries that wait, oldest first. */
 class Line {
