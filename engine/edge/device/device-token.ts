@@ -23,7 +23,7 @@ export class DeviceToken {
     return new DeviceToken(storage, given, isRenewed ? String(kept['mqtt_token']) : given)
   }
 
-  /** For the next connection. */
+  /** The one to log in with at the next connection. */
   get current(): string {
     return this.#current
   }
