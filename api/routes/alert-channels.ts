@@ -150,6 +150,7 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   TLS: 'the certificate of the host is not trusted',
   CONNECTION_REFUSED: 'nobody listens at this address',
   SMTP: 'the mail server cannot be reached, or did not take the message',
+  SMTP_REFUSED: 'the mail server refused the message for good; its log says why',
   SMTP_RECIPIENT: 'the mail server did not take the message for all receivers',
   SMTP_AUTH: 'the mail server refused the user and password of FLEET_SMTP_URL',
 }

@@ -94,6 +94,6 @@ function resultOf(error: unknown): SendResult {
   }
   if (code === 'EAUTH') return { kind: 'failed', code: 'SMTP_AUTH' }
   if (responseCode !== undefined && responseCode >= 500)
-    return { kind: 'answered', status: 400, retryAfterSec: undefined }
+    return { kind: 'failed', code: 'SMTP_REFUSED', isFinal: true }
   return { kind: 'failed', code: code === 'ETIMEDOUT' || code === 'EABORT' ? 'TIMEOUT' : 'SMTP' }
 }

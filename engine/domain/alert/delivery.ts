@@ -44,8 +44,8 @@ export interface Delivery {
 
 export type SendResult =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfterSec: number | undefined }
-  /** No answer: `code` says why in a word. */
-  | { readonly kind: 'failed'; readonly code: string }
+  /** No answer, or one that has no status of HTTP: `code` says why in a word. A final one would be the same again. */
+  | { readonly kind: 'failed'; readonly code: string; readonly isFinal?: true }
   /** The channel works: some receivers of a mail got it, and others were refused. */
   | { readonly kind: 'partial'; readonly mayPass: boolean }
   /** One of the host's addresses is not allowed, so nothing was sent. */
@@ -257,7 +257,8 @@ function retryMs(
 }
 
 function isWorthRetrying(result: Exclude<SendResult, { kind: 'blocked' }>): boolean {
-  if (result.kind !== 'answered') return true
+  if (result.kind === 'failed') return result.isFinal !== true
+  if (result.kind === 'partial') return true
   return result.status >= 500 || result.status < 200 || RETRYABLE_STATUSES.includes(result.status)
 }
 

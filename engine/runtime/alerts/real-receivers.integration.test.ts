@@ -90,7 +90,11 @@ test('a mail server that is down is tried again, and one that refuses is not', a
   const mails = await openMailServer({ refuses: true })
   const refused = new SmtpMail({ url: mails.url, from: 'fleet@example.com' })
   closes.push(() => refused.close())
-  expect(await send(target, alertMessage(), refused)).toMatchObject({ kind: 'answered', status: 400 })
+  expect(await send(target, alertMessage(), refused)).toMatchObject({
+    kind: 'failed',
+    code: 'SMTP_REFUSED',
+    isFinal: true,
+  })
 })
 
 function send(target: ChannelTarget, message: ReturnType<typeof alertMessage>, mail?: SmtpMail) {
