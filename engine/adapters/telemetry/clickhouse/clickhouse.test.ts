@@ -209,9 +209,13 @@ test('logs are dropped when they are 14 days old, and all other kinds stay', asy
     })),
   )
   await telemetry.insert(historyBlock(rows))
-  await query('OPTIMIZE TABLE history FINAL')
-  const kept = await telemetry.history({ deviceId: DeviceIdOf('old'), kinds, limit: 99 })
-  const ages = (kind: string) => kept.filter((row) => row.kind === kind).map(({ version }) => version)
-  expect(kinds.map(ages)).toEqual([[0, 13], ...Array.from({ length: 3 }, () => [0, 13, 22, 60])])
+  const ages = async () => {
+    // Does nothing, and says nothing, while the server merges parts of the table by itself.
+    await query('OPTIMIZE TABLE history FINAL')
+    const kept = await telemetry.history({ deviceId: DeviceIdOf('old'), kinds, limit: 99 })
+    return kinds.map((kind) => kept.filter((row) => row.kind === kind).map(({ version }) => version))
+  }
+  const all = [0, 13, 22, 60]
+  await expect.poll(ages).toEqual([[0, 13], all, all, all])
   await telemetry.close()
 })
