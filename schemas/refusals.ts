@@ -91,6 +91,12 @@ export const REFUSALS = {
     title: 'This method is not allowed here',
     advice: 'Use one of the methods that the header `Allow` lists.',
   },
+  UPGRADE_REQUIRED: {
+    status: 426,
+    title: 'This address is for WebSockets only',
+    advice:
+      'Connect with a WebSocket client. If you do, a proxy in between drops the headers `Upgrade` and `Connection`: let it pass them on.',
+  },
   ALREADY_EXISTS: {
     status: 409,
     title: 'The resource already exists',

@@ -30,7 +30,9 @@ export type ChannelName = (typeof CHANNELS)[number]
 
 export const CLOSE_CODES = {
   protocol: 1002,
+  invalidText: 1007,
   abuse: 1008,
+  silent: 1011,
   restart: 1012,
   tryLater: 1013,
   unauthenticated: 4401,

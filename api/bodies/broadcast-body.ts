@@ -1,5 +1,10 @@
 // The body of a broadcast in REST.
-import { type Broadcast, broadcastStatus, type StatusCounts } from '../../engine/domain/command/broadcast.ts'
+import {
+  type Broadcast,
+  broadcastStatus,
+  type StatusCounts,
+  tally,
+} from '../../engine/domain/command/broadcast.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 
@@ -14,7 +19,7 @@ export function broadcastBody(broadcast: Broadcast, counts: StatusCounts | undef
     data,
     priority: broadcast.priority,
     timeout_sec: broadcast.timeoutSec ?? null,
-    status: counts === undefined ? 'pending' : broadcastStatus(counts),
+    status: broadcastStatus(counts ?? tally([]), broadcast),
     total: broadcast.total,
     accepted: broadcast.accepted,
     skipped: broadcast.skipped.map(({ deviceId, reason }) => ({ device_id: deviceId, reason })),

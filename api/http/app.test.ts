@@ -160,6 +160,12 @@ describe('a path or method that is not there', () => {
     expect([status, headers['allow'], body.code]).toEqual([405, allow, 'METHOD_NOT_ALLOWED'])
   })
 
+  test.each(['/ws', '/api/v1/ws'])('GET %s without an upgrade, as behind some proxies: 426', async (path) => {
+    const { request } = openHarness()
+    const { status, headers, body } = await request(`GET ${path}`)
+    expect([status, headers['upgrade'], body.code]).toEqual([426, 'websocket', 'UPGRADE_REQUIRED'])
+  })
+
   test('OPTIONS tells the methods; there are no CORS headers', async () => {
     const { request } = openHarness()
     const { status, headers } = await request('OPTIONS /api/v1/devices', {

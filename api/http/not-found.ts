@@ -1,6 +1,7 @@
 // Answers requests that match no route: with pages, CORS preflights, or problems that list what exists.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openapi } from '../../schemas/operations/service.ts'
+import { SOCKET_PATHS } from '../../schemas/ws.ts'
 import { refused } from '../refusal.ts'
 import type { AppOptions } from './app-options.ts'
 import type { Cors } from './cors.ts'
@@ -32,6 +33,11 @@ export function answerUnmatched(
   // Client generators look for the document here.
   if (request.method === 'GET' && pathOf(request.url) === '/openapi.json')
     return reply.redirect(openapi.path, 302)
+  // Upgrades do not come here.
+  if (request.method === 'GET' && SOCKET_PATHS.some((path) => path === pathOf(request.url))) {
+    reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
+    return sendProblem(request, reply, refused('UPGRADE_REQUIRED', {}))
+  }
   const methods = allowedMethods(paths, pathOf(request.url))
   if (methods.length === 0)
     return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))

@@ -85,7 +85,9 @@ describe('an upgrade request', () => {
     )
     expect(answer).toContain('HTTP/1.1 400')
     expect(answer).toContain('sec-websocket-version: 13')
-    expect(answer).toContain('"code":"BAD_REQUEST"')
+    expect(answer).toContain(
+      '"code":"BAD_REQUEST","detail":"a handshake of WebSocket version 13 is expected"',
+    )
   })
 
   test('for another path, or another protocol, goes to the HTTP server as if it offered nothing', async () => {

@@ -10,8 +10,9 @@ import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { toProblem } from '../../schemas/problem.ts'
-import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
+import { REFUSALS } from '../../schemas/refusals.ts'
 import { SOCKET_PATHS } from '../../schemas/ws.ts'
+import { refusal, type SocketRefusal } from './refusal-frame.ts'
 
 export const SECRET_HEADER = 'x-fleet-tunnel-secret'
 export const TUNNEL_HEADER = 'x-fleet-tunnel'
@@ -86,10 +87,10 @@ export class Tunnels {
 
   #accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', ignoreError)
-    const code = this.#refusalOf(request)
-    if (code !== undefined) {
+    const refused = this.#refusalOf(request)
+    if (refused !== undefined) {
       this.#options.onRefused()
-      refuse(socket, code)
+      refuse(socket, refused)
       return
     }
     this.#next += 1
@@ -109,13 +110,13 @@ export class Tunnels {
     socket.pause()
   }
 
-  #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
+  #refusalOf({ headers }: IncomingMessage): SocketRefusal | undefined {
     const isFull = this.#open.size >= this.#options.tunnelsMax
-    if (this.#isClosing || (isFull && !this.#cutClosing())) return 'DEPENDENCY_UNAVAILABLE'
-    if (!this.#options.isKnownHost(headers.host)) return 'MISDIRECTED_REQUEST'
+    if (this.#isClosing || (isFull && !this.#cutClosing())) return refusal('DEPENDENCY_UNAVAILABLE')
+    if (!this.#options.isKnownHost(headers.host)) return refusal('MISDIRECTED_REQUEST')
     const isHandshake =
       HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '') && headers['sec-websocket-version'] === '13'
-    return isHandshake ? undefined : 'BAD_REQUEST'
+    return isHandshake ? undefined : refusal('BAD_REQUEST', 'a handshake of WebSocket version 13 is expected')
   }
 
   /** Cuts the first tunnel that only waits for its client to take the last bytes. */
@@ -228,7 +229,7 @@ export class Tunnel {
     // The remaining input is read and dropped, because a reset could overtake the last frame.
     outer.removeAllListeners('data')
     outer.resume()
-    if (!this.#hasAnswered) refuse(outer, 'DEPENDENCY_UNAVAILABLE')
+    if (!this.#hasAnswered) refuse(outer, refusal('DEPENDENCY_UNAVAILABLE'))
     else outer.end(this.#closeFrame ?? '')
     this.#cutLater()
   }
@@ -274,11 +275,11 @@ function pairsOf(rawHeaders: readonly string[]): (readonly [string, string])[] {
   return pairs
 }
 
-function refuse(socket: Socket, code: RefusalCode): void {
-  const body = JSON.stringify(toProblem({ code, detail: {} }, { instance: '/ws', requestId: 'upgrade' }))
-  const { status } = REFUSALS[code]
+function refuse(socket: Socket, about: SocketRefusal): void {
+  const body = JSON.stringify(toProblem(about, { instance: '/ws', requestId: 'upgrade' }))
+  const { status } = REFUSALS[about.code]
   const lines = [
-    `HTTP/1.1 ${status} ${code}`,
+    `HTTP/1.1 ${status} ${about.code}`,
     'content-type: application/problem+json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'sec-websocket-version: 13',

@@ -55,7 +55,17 @@ interface Peer {
 }
 
 const ABNORMAL = 1006
-const TOO_BIG = 'Received too big message'
+
+/** The close frames that clients get, by the reason for which uWebSockets.js closes a socket without one. A client that has
+ *  closed its own direction gets none, and any other reason is a broken frame. */
+const CLOSE_FRAMES: ReadonlyMap<string, readonly [CloseReason, string] | undefined> = new Map([
+  ['', undefined],
+  ['Received TCP FIN before WebSocket close frame', undefined],
+  ['Received too big message', ['tooLarge', 'frame too large']],
+  ['Received invalid UTF-8', ['invalidText', 'text that is not UTF-8']],
+  ['WebSocket timed out from inactivity', ['silent', 'no answer to a ping']],
+])
+const BROKEN_FRAME = ['protocol', 'not a valid frame'] as const
 
 export async function openWireServer(options: WireServerOptions): Promise<WireServer> {
   const app = App()
@@ -129,10 +139,10 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
   }
 }
 
-/** uWebSockets.js closes a socket after a broken frame without giving a reason, so the tunnel sends the close frame. */
+/** uWebSockets.js sends no close frame of its own, so the tunnel sends it. */
 function setCloseFrame(tunnel: Tunnel, reason: string): void {
-  if (reason === TOO_BIG) tunnel.setCloseFrame(CLOSE_CODES.tooLarge, 'frame too large')
-  else if (reason !== '') tunnel.setCloseFrame(CLOSE_CODES.protocol, 'not a valid frame')
+  const frame = CLOSE_FRAMES.has(reason) ? CLOSE_FRAMES.get(reason) : BROKEN_FRAME
+  if (frame !== undefined) tunnel.setCloseFrame(CLOSE_CODES[frame[0]], frame[1])
 }
 
 function parseHandshake(

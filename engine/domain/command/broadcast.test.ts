@@ -78,5 +78,9 @@ test.each([
   [['completed', 'failed'], 'partial'],
   [['expired', 'failed'], 'failed'],
 ] as const)('commands with the statuses %s make the broadcast %s', (children, status) => {
-  expect(broadcastStatus(tally(children))).toBe(status)
+  expect(broadcastStatus(tally(children), { accepted: 2 })).toBe(status)
+})
+
+test('a broadcast that every member refused has failed', () => {
+  expect(broadcastStatus(tally([]), { accepted: 0 })).toBe('failed')
 })

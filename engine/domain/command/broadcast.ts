@@ -132,9 +132,13 @@ export type BroadcastStatus =
   | Exclude<CommandStatus, 'pending' | 'delivered' | 'acked'>
 
 /** `pending` until the first command is delivered. Once all have ended, the status they share, or else `partial` if some
- *  completed and `failed` if none did. */
-export function broadcastStatus(counts: StatusCounts): BroadcastStatus {
+ *  completed and `failed` if none did, or if every member refused its command. */
+export function broadcastStatus(
+  counts: StatusCounts,
+  { accepted }: Pick<Broadcast, 'accepted'>,
+): BroadcastStatus {
   const present = COMMAND_STATUSES.filter((status) => counts[status] > 0)
+  if (present.length === 0 && accepted === 0) return 'failed'
   const [only = 'pending', ...others] = present
   if (others.length === 0 && only === 'pending') return 'pending'
   if (present.some(isOpen)) return 'in_progress'
