@@ -69,6 +69,30 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await page.getByRole('button', { name: /Review \d changes?/ }).waitFor()
   })
 
+  test('a version that arrives while the JSON is edited is merged with it, and not undone', async () => {
+    await registerDevice(suite.admin, 'valve-2')
+    await suite.admin.call('PUT', '/shadows/valve-2/desired', { interval: 10, led: 'on' })
+    // The browser reports a refused request in its console.
+    const { page } = await suite.open('/devices/valve-2/shadow?show=json', { expected: [/409|412/] })
+    const text = page.getByLabel('Desired', { exact: true })
+    await text.waitFor()
+    // Nothing was written yet: the text is the newest document.
+    await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: 'off' })
+    await expect.poll(() => text.inputValue()).toContain('"led": "off"')
+    await text.fill('{"interval": 5, "led": "off"}')
+    await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: 'blink' })
+    await page.getByText('Version 3', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Take the changes over' }).click()
+    await page.getByRole('button', { name: 'Review 1 change' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Send for version 2' }).click()
+    await dialog.getByRole('button', { name: 'Apply on version 3' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await desiredOf('valve-2')).toEqual({ interval: 5, led: 'blink' })
+    // What was sent is the document, which the text follows again.
+    await expect.poll(() => text.inputValue()).toContain('"led": "blink"')
+  })
+
   test('two versions are compared, and a leaf or a whole version is brought back after a review', async () => {
     await registerWithVersions('pump-1', [
       { interval: 10, led: 'on' },
