@@ -1,10 +1,12 @@
 // The shadow of a device in a real browser: edits, changes that somebody else made first, and earlier versions.
 import { describe, expect, test } from 'vitest'
 import { until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 
@@ -91,6 +93,28 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     expect(await desiredOf('valve-2')).toEqual({ interval: 5, led: 'blink' })
     // What was sent is the document, which the text follows again.
     await expect.poll(() => text.inputValue()).toContain('"led": "blink"')
+  })
+
+  test('signs that turn the direction of writing are seen in long JSON of a device, too', async () => {
+    const deviceId = 'valve-3'
+    const device = await connectDevice(suite.service, deviceId, await registerDevice(suite.admin, deviceId))
+    await publish(device, deviceId, { note: 'a\u202eb' }, 'shadow/reported')
+    const sent = await suite.admin.post(`/commands/${deviceId}`, { command: 'look' })
+    await publish(
+      device,
+      deviceId,
+      {
+        ...{ request_id: sent.body['command_id'], status: 'completed' },
+        result: { seen: `c\u202ed${'.'.repeat(200)}` },
+      },
+      'command/ack',
+    )
+    const { page } = await suite.open(`/devices/${deviceId}/shadow?show=json`)
+    await page.locator('pre', { hasText: '"note": "a⟨U+202E⟩b"' }).waitFor()
+    await go(page, `/devices/${deviceId}/commands`)
+    await page.locator('article.command summary').click()
+    await page.locator('pre', { hasText: '"seen": "c⟨U+202E⟩d' }).waitFor()
+    await device.endAsync()
   })
 
   test('two versions are compared, and a leaf or a whole version is brought back after a review', async () => {

@@ -6,6 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { isObject, type JsonObject, parseJson } from '../../../../../../schemas/json.ts'
 import { Button } from '../../../parts/button.tsx'
 import { JsonField } from '../../../parts/json-field.tsx'
+import { plainJson } from '../../../parts/plain-text.ts'
 import { isSame } from '../../../shadow-merge/leaves.ts'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
@@ -88,7 +89,7 @@ export function Side({ value }: { readonly value: unknown }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable by keys.
     <pre class="json-side" tabIndex={0}>
-      {JSON.stringify(value, null, 2)}
+      {plainJson(value)}
     </pre>
   )
 }
