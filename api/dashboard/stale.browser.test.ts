@@ -191,6 +191,24 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     await page.getByText('The password is not a token of this service.').waitFor()
   })
 
+  test('an undo that leaves the change on a device says so', async () => {
+    await registerDevice(suite.admin, 'kiln-1')
+    await registerDevice(suite.admin, 'kiln-2')
+    const { page } = await suite.open('/devices?q=id:kiln')
+    await page.getByText('2 of 4 devices').waitFor()
+    await page.keyboard.press('*')
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: 'Tag', exact: true }).click()
+    await page.getByLabel('Add tags').fill('hot')
+    await page.getByRole('button', { name: 'Preview changes' }).click()
+    await page.getByRole('button', { name: 'Change 2 devices' }).click()
+    await page.getByText('2 devices were changed').waitFor()
+    await suite.admin.call('DELETE', '/devices/kiln-2')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText(/1 device keeps the change: .*decommissioned/).waitFor()
+    expect((await suite.admin.get('/devices/kiln-1')).body['tags']).toEqual([])
+  })
+
   test('who logs in where somebody else was sees nothing of what the other one saw', async () => {
     const account = { email: 'bob@example.com', password: 'a horse of course' }
     const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Bob', role: 'viewer' })
