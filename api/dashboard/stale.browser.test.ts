@@ -209,6 +209,21 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     expect((await suite.admin.get('/devices/kiln-1')).body['tags']).toEqual([])
   })
 
+  test('a token that is hidden after its minute is in no program either', async () => {
+    const { page } = await suite.open('/')
+    await page.clock.install()
+    await go(page, '/devices/new')
+    await page.getByLabel('Name').fill('Grill')
+    await page.getByRole('button', { name: 'Register' }).click()
+    const program = page.locator('.copy-block code')
+    await expect.poll(() => program.textContent()).toMatch(/-P 'ey/)
+    await page.clock.fastForward('01:01')
+    await page.getByText('The token is hidden now.').waitFor()
+    await expect.poll(() => program.textContent()).toContain("-P '$TOKEN'")
+    await page.getByRole('button', { name: 'Issue another token' }).click()
+    await expect.poll(() => program.textContent()).toMatch(/-P 'ey/)
+  })
+
   test('who logs in where somebody else was sees nothing of what the other one saw', async () => {
     const account = { email: 'bob@example.com', password: 'a horse of course' }
     const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Bob', role: 'viewer' })
