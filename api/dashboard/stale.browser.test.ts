@@ -191,6 +191,27 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     await page.getByText('The password is not a token of this service.').waitFor()
   })
 
+  test('the page of an alert about the fleet follows what somebody else does about it', async () => {
+    await suite.admin.post('/alerts/rules', {
+      ...{ name: 'somebody is there', target: { type: 'all' } },
+      condition: { kind: 'fleet', of: { kind: 'state', in: ['online'] }, op: '>', value: 0 },
+    })
+    const oven = await connectDevice(suite.service, 'oven-1', token)
+    const id = await until('the alert fires', async () => {
+      const { body } = await suite.admin.get('/alerts')
+      const alerts = body['data'] as readonly {
+        readonly alert_id: string
+        readonly device_id: string | null
+      }[]
+      return alerts.find(({ device_id }) => device_id === null)?.alert_id
+    })
+    const { page } = await suite.open(`/alerts/${id}`)
+    await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor()
+    await suite.admin.post(`/alerts/${id}/ack`, {})
+    await page.getByRole('button', { name: 'Undo acknowledgement' }).waitFor()
+    await oven.endAsync()
+  })
+
   test('an undo that leaves the change on a device says so', async () => {
     await registerDevice(suite.admin, 'kiln-1')
     await registerDevice(suite.admin, 'kiln-2')
