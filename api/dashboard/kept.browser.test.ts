@@ -1,4 +1,5 @@
 // What people keep of the dashboard: saved views, and how it looks for them.
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
@@ -249,6 +250,20 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
       async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
     )
     expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+  })
+
+  test('a file of selected devices has the order of the list', async () => {
+    const { page } = await suite.open('/devices?q=id:oven&sort=-id')
+    await page.getByRole('checkbox', { name: /oven-1/ }).check()
+    await page.getByRole('checkbox', { name: /oven-2/ }).check()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ])
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(['oven-2', 'oven-1'])
   })
 })
 
