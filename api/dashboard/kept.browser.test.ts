@@ -265,6 +265,25 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
       .split('\r\n')
     expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(['oven-2', 'oven-1'])
   })
+
+  test('a list with as many columns as there may be says so, and its boxes tell what is shown', async () => {
+    const fields = Array.from({ length: 18 }, (_, i) => `meta:f${i}.x`)
+    const { page } = await suite.open(`/devices?cols=status,name,${fields.join(',')}`)
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const dialog = page.getByRole('dialog')
+    const bound = dialog.getByText('At most 20 columns at once.')
+    await bound.waitFor()
+    const tags = dialog.getByRole('checkbox', { name: 'Tags' })
+    // It is not enabled, which a person may not see.
+    await dialog.getByText('Tags', { exact: true }).click({ force: true })
+    await expect.poll(() => tags.isChecked()).toBe(false)
+    const add = dialog.getByRole('button', { name: 'Show the field' })
+    await expect.poll(() => add.getAttribute('title')).toBe('At most 20 columns at once.')
+    await dialog.getByRole('checkbox', { name: 'f0.x' }).click()
+    await bound.waitFor({ state: 'detached' })
+    await tags.click()
+    await page.waitForURL(/tags/)
+  })
 })
 
 async function openViews(page: Page): Promise<void> {
