@@ -216,4 +216,14 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await dialog.getByRole('button', { name: 'Save this view' }).click()
     await dialog.getByText('everybody sees it').waitFor()
   })
+
+  test('a command without a name is not sent, and the button says why', async () => {
+    await registerDevice(suite.admin, 'crane-9')
+    const { page } = await suite.open('/devices/crane-9/commands')
+    const send = page.getByRole('button', { name: 'Send', exact: true })
+    await expect.poll(() => send.getAttribute('title')).toBe('Enter the name of the command first.')
+    await page.getByLabel('Command name').fill('ring')
+    await page.getByRole('button', { name: 'Send ring' }).click()
+    await page.locator('article.command', { hasText: 'ring' }).waitFor()
+  })
 })
