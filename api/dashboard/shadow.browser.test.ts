@@ -78,17 +78,24 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     const { page } = await suite.open('/devices/valve-2/shadow?show=json', { expected: [/409|412/] })
     const text = page.getByLabel('Desired', { exact: true })
     await text.waitFor()
-    // Nothing was written yet: the text is the newest document.
-    await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: 'off' })
-    await expect.poll(() => text.inputValue()).toContain('"led": "off"')
-    await text.fill('{"interval": 5, "led": "off"}')
+    // Nothing was written yet: the text is the newest document, from when the page has subscribed on.
+    let version = 1
+    const change = async () => {
+      await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: `off ${version}` })
+      version += 1
+      return await text.inputValue()
+    }
+    await expect.poll(change, { interval: 500 }).toContain('"led": "off')
+    const led = `off ${version - 1}`
+    await expect.poll(() => text.inputValue()).toContain(`"led": "${led}"`)
+    await text.fill(JSON.stringify({ interval: 5, led }))
     await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: 'blink' })
-    await page.getByText('Version 3', { exact: true }).waitFor()
+    await page.getByText(`Version ${version + 1}`, { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Take the changes over' }).click()
     await page.getByRole('button', { name: 'Review 1 change' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Send for version 2' }).click()
-    await dialog.getByRole('button', { name: 'Apply on version 3' }).click()
+    await dialog.getByRole('button', { name: `Send for version ${version}` }).click()
+    await dialog.getByRole('button', { name: `Apply on version ${version + 1}` }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await desiredOf('valve-2')).toEqual({ interval: 5, led: 'blink' })
     // What was sent is the document, which the text follows again.
