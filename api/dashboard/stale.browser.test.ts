@@ -207,8 +207,14 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     })
     const { page } = await suite.open(`/alerts/${id}`)
     await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor()
-    await suite.admin.post(`/alerts/${id}/ack`, {})
-    await page.getByRole('button', { name: 'Undo acknowledgement' }).waitFor()
+    // The page hears of what is done once it has subscribed.
+    const taken = page.getByRole('button', { name: 'Undo acknowledgement' })
+    const take = async () => {
+      await suite.admin.post(`/alerts/${id}/unack`, {})
+      await suite.admin.post(`/alerts/${id}/ack`, {})
+      return await taken.count()
+    }
+    await expect.poll(take, { interval: 2000 }).toBe(1)
     await oven.endAsync()
   })
 
