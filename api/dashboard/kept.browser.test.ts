@@ -1,4 +1,5 @@
 // What people keep of the dashboard: saved views, and how it looks for them.
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
@@ -249,6 +250,39 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
       async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
     )
     expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+  })
+
+  test('a file of selected devices has the order of the list', async () => {
+    const { page } = await suite.open('/devices?q=id:oven&sort=-id')
+    await page.getByRole('checkbox', { name: /oven-1/ }).check()
+    await page.getByRole('checkbox', { name: /oven-2/ }).check()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ])
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(['oven-2', 'oven-1'])
+  })
+
+  test('a list with as many columns as there may be says so, and its boxes tell what is shown', async () => {
+    const fields = Array.from({ length: 18 }, (_, i) => `meta:f${i}.x`)
+    const { page } = await suite.open(`/devices?cols=status,name,${fields.join(',')}`)
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const dialog = page.getByRole('dialog')
+    const bound = dialog.getByText('At most 20 columns at once.')
+    await bound.waitFor()
+    const tags = dialog.getByRole('checkbox', { name: 'Tags' })
+    // It is not enabled, which a person may not see.
+    await dialog.getByText('Tags', { exact: true }).click({ force: true })
+    await expect.poll(() => tags.isChecked()).toBe(false)
+    const add = dialog.getByRole('button', { name: 'Show the field' })
+    await expect.poll(() => add.getAttribute('title')).toBe('At most 20 columns at once.')
+    await dialog.getByRole('checkbox', { name: 'f0.x' }).click()
+    await bound.waitFor({ state: 'detached' })
+    await tags.click()
+    await page.waitForURL(/tags/)
   })
 })
 

@@ -1,10 +1,12 @@
 // The shadow of a device in a real browser: edits, changes that somebody else made first, and earlier versions.
 import { describe, expect, test } from 'vitest'
 import { until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 
@@ -67,6 +69,59 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await page.getByLabel('Show').selectOption('history')
     await page.getByRole('button', { name: 'Take back version 2' }).click()
     await page.getByRole('button', { name: /Review \d changes?/ }).waitFor()
+  })
+
+  test('a version that arrives while the JSON is edited is merged with it, and not undone', async () => {
+    await registerDevice(suite.admin, 'valve-2')
+    await suite.admin.call('PUT', '/shadows/valve-2/desired', { interval: 10, led: 'on' })
+    // The browser reports a refused request in its console.
+    const { page } = await suite.open('/devices/valve-2/shadow?show=json', { expected: [/409|412/] })
+    const text = page.getByLabel('Desired', { exact: true })
+    await text.waitFor()
+    // Nothing was written yet: the text is the newest document, from when the page has subscribed on.
+    let version = 1
+    const change = async () => {
+      await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: `off ${version}` })
+      version += 1
+      return await text.inputValue()
+    }
+    await expect.poll(change, { interval: 500 }).toContain('"led": "off')
+    const led = `off ${version - 1}`
+    await expect.poll(() => text.inputValue()).toContain(`"led": "${led}"`)
+    await text.fill(JSON.stringify({ interval: 5, led }))
+    await suite.admin.call('PUT', '/shadows/valve-2/desired', { led: 'blink' })
+    await page.getByText(`Version ${version + 1}`, { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Take the changes over' }).click()
+    await page.getByRole('button', { name: 'Review 1 change' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: `Send for version ${version}` }).click()
+    await dialog.getByRole('button', { name: `Apply on version ${version + 1}` }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await desiredOf('valve-2')).toEqual({ interval: 5, led: 'blink' })
+    // What was sent is the document, which the text follows again.
+    await expect.poll(() => text.inputValue()).toContain('"led": "blink"')
+  })
+
+  test('signs that turn the direction of writing are seen in long JSON of a device, too', async () => {
+    const deviceId = 'valve-3'
+    const device = await connectDevice(suite.service, deviceId, await registerDevice(suite.admin, deviceId))
+    await publish(device, deviceId, { note: 'a\u202eb' }, 'shadow/reported')
+    const sent = await suite.admin.post(`/commands/${deviceId}`, { command: 'look' })
+    await publish(
+      device,
+      deviceId,
+      {
+        ...{ request_id: sent.body['command_id'], status: 'completed' },
+        result: { seen: `c\u202ed${'.'.repeat(200)}` },
+      },
+      'command/ack',
+    )
+    const { page } = await suite.open(`/devices/${deviceId}/shadow?show=json`)
+    await page.locator('pre', { hasText: '"note": "a⟨U+202E⟩b"' }).waitFor()
+    await go(page, `/devices/${deviceId}/commands`)
+    await page.locator('article.command summary').click()
+    await page.locator('pre', { hasText: '"seen": "c⟨U+202E⟩d' }).waitFor()
+    await device.endAsync()
   })
 
   test('two versions are compared, and a leaf or a whole version is brought back after a review', async () => {

@@ -191,6 +191,66 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     await page.getByText('The password is not a token of this service.').waitFor()
   })
 
+  test('the page of an alert about the fleet follows what somebody else does about it', async () => {
+    await suite.admin.post('/alerts/rules', {
+      ...{ name: 'somebody is there', target: { type: 'all' } },
+      condition: { kind: 'fleet', of: { kind: 'state', in: ['online'] }, op: '>', value: 0 },
+    })
+    const oven = await connectDevice(suite.service, 'oven-1', token)
+    const id = await until('the alert fires', async () => {
+      const { body } = await suite.admin.get('/alerts')
+      const alerts = body['data'] as readonly {
+        readonly alert_id: string
+        readonly device_id: string | null
+      }[]
+      return alerts.find(({ device_id }) => device_id === null)?.alert_id
+    })
+    const { page } = await suite.open(`/alerts/${id}`)
+    await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor()
+    // The page hears of what is done once it has subscribed.
+    const taken = page.getByRole('button', { name: 'Undo acknowledgement' })
+    const take = async () => {
+      await suite.admin.post(`/alerts/${id}/unack`, {})
+      await suite.admin.post(`/alerts/${id}/ack`, {})
+      return await taken.count()
+    }
+    await expect.poll(take, { interval: 2000 }).toBe(1)
+    await oven.endAsync()
+  })
+
+  test('an undo that leaves the change on a device says so', async () => {
+    await registerDevice(suite.admin, 'kiln-1')
+    await registerDevice(suite.admin, 'kiln-2')
+    const { page } = await suite.open('/devices?q=id:kiln')
+    await page.getByText('2 of 4 devices').waitFor()
+    await page.keyboard.press('*')
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: 'Tag', exact: true }).click()
+    await page.getByLabel('Add tags').fill('hot')
+    await page.getByRole('button', { name: 'Preview changes' }).click()
+    await page.getByRole('button', { name: 'Change 2 devices' }).click()
+    await page.getByText('2 devices were changed').waitFor()
+    await suite.admin.call('DELETE', '/devices/kiln-2')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText(/1 device keeps the change: .*decommissioned/).waitFor()
+    expect((await suite.admin.get('/devices/kiln-1')).body['tags']).toEqual([])
+  })
+
+  test('a token that is hidden after its minute is in no program either', async () => {
+    const { page } = await suite.open('/')
+    await page.clock.install()
+    await go(page, '/devices/new')
+    await page.getByLabel('Name').fill('Grill')
+    await page.getByRole('button', { name: 'Register' }).click()
+    const program = page.locator('.copy-block code')
+    await expect.poll(() => program.textContent()).toMatch(/-P 'ey/)
+    await page.clock.fastForward('01:01')
+    await page.getByText('The token is hidden now.').waitFor()
+    await expect.poll(() => program.textContent()).toContain("-P '$TOKEN'")
+    await page.getByRole('button', { name: 'Issue another token' }).click()
+    await expect.poll(() => program.textContent()).toMatch(/-P 'ey/)
+  })
+
   test('who logs in where somebody else was sees nothing of what the other one saw', async () => {
     const account = { email: 'bob@example.com', password: 'a horse of course' }
     const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Bob', role: 'viewer' })

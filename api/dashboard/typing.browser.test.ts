@@ -185,4 +185,45 @@ describe.skipIf(CHROMIUM === undefined)('typing in the dashboard', () => {
     await look.click()
     await dialog.getByRole('button', { name: 'Change 1 device' }).waitFor()
   })
+
+  test('a form that is changed after its answer was lost is another request', async () => {
+    const { page, context } = await suite.open('/system/provisioning-keys', { expected: [/ERR_FAILED/] })
+    let isLost = true
+    await context.route(/\/api\/v1\/(auth\/provisioning-keys|views)$/, async (route) => {
+      if (route.request().method() !== 'POST' || !isLost) return await route.continue()
+      // The service has done it; the page is not told.
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name, such as a batch').fill('line 4')
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.locator('.problem').waitFor()
+    await dialog.getByLabel('Number of devices').fill('20')
+    isLost = false
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByText('This key is shown only once').waitFor()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+
+    isLost = true
+    await page.getByRole('button', { name: 'Saved views' }).click()
+    await dialog.getByLabel('Name of this view').fill('Keys')
+    await dialog.getByRole('button', { name: 'Save this view' }).click()
+    await dialog.locator('.problem').waitFor()
+    await dialog.getByRole('checkbox').check()
+    isLost = false
+    await dialog.getByRole('button', { name: 'Save this view' }).click()
+    await dialog.getByText('everybody sees it').waitFor()
+  })
+
+  test('a command without a name is not sent, and the button says why', async () => {
+    await registerDevice(suite.admin, 'crane-9')
+    const { page } = await suite.open('/devices/crane-9/commands')
+    const send = page.getByRole('button', { name: 'Send', exact: true })
+    await expect.poll(() => send.getAttribute('title')).toBe('Enter the name of the command first.')
+    await page.getByLabel('Command name').fill('ring')
+    await page.getByRole('button', { name: 'Send ring' }).click()
+    await page.locator('article.command', { hasText: 'ring' }).waitFor()
+  })
 })

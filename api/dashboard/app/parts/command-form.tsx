@@ -27,6 +27,7 @@ import { submits } from './submits.ts'
 
 const t = words({
   name: ['Command name', 'Name des Befehls'],
+  noName: ['Enter the name of the command first.', 'Geben Sie zuerst den Namen des Befehls ein.'],
   free: [
     'This type of device does not say which commands it knows, so any name goes. A device type lists them under "commands".',
     'Dieser Gerätetyp nennt seine Befehle nicht, also gilt jeder Name. Ein Gerätetyp führt sie unter „commands“ auf.',
@@ -78,7 +79,7 @@ export interface CommandFormProps {
 const remembered = new Map<string, ParameterTexts>()
 
 export function CommandForm(props: CommandFormProps) {
-  const { commands, initial = {}, action, onSend, onChange, write, error, disabledBecause, isFinal } = props
+  const { commands, initial = {}, action, onSend, onChange, write, error, isFinal } = props
   const [name, setName] = useState(initial.command ?? commands?.[0]?.name ?? '')
   const command = commands?.find((known) => known.name === name)
   const parameters = useMemo(() => (command === undefined ? [] : orderedParameters(command)), [command])
@@ -102,6 +103,7 @@ export function CommandForm(props: CommandFormProps) {
           ...(timeout === '' ? {} : { timeout_sec: Number(timeout) }),
           ...(priority === 'normal' ? {} : { priority }),
         }
+  const disabledBecause = props.disabledBecause ?? (name === '' ? t('noName') : undefined)
   const key = JSON.stringify(draft)
   useEffect(() => onChange?.(draft), [key])
 

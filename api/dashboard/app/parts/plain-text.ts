@@ -12,3 +12,7 @@ export function plainText(text: string): string {
       : `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
   })
 }
+
+/** A value as JSON of several lines. */
+export const plainJson = (value: unknown): string =>
+  (JSON.stringify(value, null, 2) ?? '').split('\n').map(plainText).join('\n')

@@ -60,9 +60,9 @@ export default function AlertView({ params }: { readonly params: Params }) {
   const answer = useAnswer('getAlert', { alert_id })
   const [action, setAction] = useState<AlertAction | undefined>(undefined)
   const deviceId = answer.data?.device_id
-  useLiveAnswers(deviceId == null ? undefined : { channel: 'alerts', filter: { device_id: deviceId } }, [
-    'getAlert',
-  ])
+  // One about the fleet has no device, and no filter finds it among the others.
+  const filter = deviceId == null ? {} : { device_id: deviceId }
+  useLiveAnswers(deviceId === undefined ? undefined : { channel: 'alerts', filter }, ['getAlert'])
   const { data } = answer
   const isOpen = data !== undefined && data.state !== 'resolved'
   const renew = () => refreshAnswers('getAlert', 'listAlerts', 'getAlertSummary')

@@ -57,7 +57,7 @@ interface RegisteredDeviceProps {
 
 function RegisteredDevice({ device, onNext }: RegisteredDeviceProps) {
   const { device_id: deviceId, mqtt_endpoint: endpoint, created_at: registeredAt } = device
-  const [token, setToken] = useState(device.access_token)
+  const [token, setToken] = useState<string | undefined>(device.access_token)
   return (
     <div class="connect">
       <div class="stack">

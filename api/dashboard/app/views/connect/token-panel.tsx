@@ -10,18 +10,20 @@ const SHOWN_MS = 60_000
 
 export interface TokenPanelProps {
   readonly deviceId: string
-  /** Undefined until one was issued here. */
+  /** Undefined until one was issued here, and again once its minute is over. */
   readonly token: string | undefined
-  readonly onToken: (token: string) => void
+  readonly onToken: (token: string | undefined) => void
 }
 
 /** A token in the open, for a minute. */
 export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
-  const [hiddenToken, setHidden] = useState<string | undefined>(undefined)
-  const isHidden = token !== undefined && hiddenToken === token
+  const [isHidden, setHidden] = useState(false)
   useEffect(() => {
     if (token === undefined) return
-    const timer = setTimeout(() => setHidden(token), SHOWN_MS)
+    const timer = setTimeout(() => {
+      setHidden(true)
+      onToken(undefined)
+    }, SHOWN_MS)
     return () => clearTimeout(timer)
   }, [token])
   const write = useWrite(async () => {
@@ -34,13 +36,13 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
   return (
     <section class="card" aria-labelledby="token">
       <h2 id="token">{t('token')}</h2>
-      {isHidden && <p class="muted">{t('hiddenToken')}</p>}
-      {token !== undefined && !isHidden && <CopyField isSecret label={t('token')} text={token} />}
+      {isHidden && token === undefined && <p class="muted">{t('hiddenToken')}</p>}
+      {token !== undefined && <CopyField isSecret label={t('token')} text={token} />}
       <p class="hint">{t('tokenHint')}</p>
       <ProblemCard error={write.error.value} />
       <p>
         <Button icon="key-round" write={write} onClick={() => void write.run()}>
-          {token === undefined ? t('issueToken') : t('another')}
+          {token === undefined && !isHidden ? t('issueToken') : t('another')}
         </Button>
       </p>
     </section>

@@ -37,7 +37,7 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
   const others = COLUMN_IDS.filter((id) => !ids.includes(id))
   const known = useAnswer('listMetrics', { device_id: sample ?? '-' }, { isWanted: sample !== undefined })
   const metrics = ids.flatMap((id) => metricOf(id) ?? [])
-  const isFull = ids.length >= COLUMNS_MAX
+  const full = ids.length >= COLUMNS_MAX ? t('full', { n: COLUMNS_MAX }) : undefined
   const swap = (place: number, by: number) => {
     const next = [...chosen]
     const [moved] = next.splice(place, 1)
@@ -45,7 +45,7 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
     onChosen(next)
   }
   const add = (id: string) => {
-    if (!ids.includes(id) && !isFull) onChosen([...chosen, { id }])
+    if (!ids.includes(id)) onChosen([...chosen, { id }])
   }
   return (
     <Dialog
@@ -61,6 +61,11 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
       }
     >
       <p class="hint">{t('columnsHint')}</p>
+      {full !== undefined && (
+        <p class="hint" role="status">
+          {full}
+        </p>
+      )}
       <SelectField
         label={t('pinned')}
         value={String(pinned)}
@@ -79,10 +84,11 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
               <CheckField
                 label={columnName(id)}
                 isOn={isShown}
+                // A list without columns shows nothing that could be chosen again.
+                disabledBecause={isShown ? (chosen.length > 1 ? undefined : t('last')) : full}
                 onValue={() => {
-                  if (!isShown) add(id)
-                  // A list without columns shows nothing that could be chosen again.
-                  else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
+                  if (isShown) onChosen(chosen.filter((choice) => choice.id !== id))
+                  else add(id)
                 }}
               />
               {isShown && place > 0 && (
@@ -110,9 +116,7 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
         hint={t('metricHint', { n: METRIC_COLUMNS_MAX })}
         action={t('addMetric')}
         offered={known.data?.data.map(({ metric }) => metric) ?? []}
-        because={
-          metrics.length >= METRIC_COLUMNS_MAX ? t('metricHint', { n: METRIC_COLUMNS_MAX }) : undefined
-        }
+        because={metrics.length >= METRIC_COLUMNS_MAX ? t('metricHint', { n: METRIC_COLUMNS_MAX }) : full}
         onAdd={(name) => add(metricColumn(name))}
       />
       <AddColumn
@@ -120,7 +124,7 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
         hint={t('metaHint')}
         action={t('addMeta')}
         offered={[]}
-        because={undefined}
+        because={full}
         onAdd={(path) => add(metaColumn(path))}
       />
     </Dialog>

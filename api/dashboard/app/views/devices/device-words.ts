@@ -14,6 +14,8 @@ export const t = words({
     'The columns are part of the address: a link shows the same ones. They are kept for your account, too.',
     'Die Spalten stehen in der Adresse: Ein Link zeigt dieselben. Auch Ihr Konto behält sie.',
   ],
+  full: ['At most {n} columns at once.', 'Höchstens {n} Spalten zugleich.'],
+  last: ['A list has at least one column.', 'Eine Liste hat mindestens eine Spalte.'],
   earlier: ['Move {name} to the left', '{name} nach links'],
   later: ['Move {name} to the right', '{name} nach rechts'],
   addMetric: ['Show the metric', 'Metrik zeigen'],

@@ -76,7 +76,14 @@ function SaveForm() {
           required
           autocomplete="off"
         />
-        <CheckField label={t('share')} isOn={shared} onValue={setShared} />
+        <CheckField
+          label={t('share')}
+          isOn={shared}
+          onValue={(isOn) => {
+            setShared(isOn)
+            setKey(newIdempotencyKey())
+          }}
+        />
         <Button kind="primary" type="submit" icon="save" write={write}>
           {t('save')}
         </Button>

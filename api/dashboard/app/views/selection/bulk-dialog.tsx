@@ -193,8 +193,14 @@ function undoOf(
   return {
     undo: async () => {
       const body = { device_ids: [...ids], patch: back }
-      await fleet.bulkEditDevices({ body, idempotencyKey: newIdempotencyKey() })
-      toast({ text: t('undone') })
+      const done = await fleet.bulkEditDevices({ body, idempotencyKey: newIdempotencyKey() })
+      // Each device has an answer of its own, so a refusal is no rejection.
+      const reason = done.results.find(({ status }) => status === 'failed')?.error?.message ?? ''
+      toast(
+        done.failed === 0
+          ? { text: t('undone') }
+          : { text: t('kept', { n: done.failed, reason: plainText(reason) }), isFailure: true },
+      )
     },
   }
 }

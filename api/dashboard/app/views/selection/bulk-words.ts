@@ -21,6 +21,10 @@ export const t = words({
     '{n} Gerät wurde geändert | {n} Geräte wurden geändert',
   ],
   undone: ['Change undone.', 'Die Änderung wurde zurückgenommen.'],
+  kept: [
+    '{n} device keeps the change: {reason} | {n} devices keep the change: {reason}',
+    '{n} Gerät behält die Änderung: {reason} | {n} Geräte behalten die Änderung: {reason}',
+  ],
   failures: ['Not changed', 'Nicht geändert'],
   retry: [
     'Try the failed one again | Try the {n} failed ones again',

@@ -36,7 +36,7 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
   const ids = selected.value
   if (ids.size === 0) return null
   const save = (kind: 'csv' | 'ndjson') => {
-    const chosen = [...ids].flatMap((id) => columns.rowOf(id) ?? [])
+    const chosen = inOrder(ids, rows)
     const text = kind === 'csv' ? toCsv(columns, chosen) : toNdjson(columns, chosen)
     saveFile(`devices.${kind}`, text, kind === 'csv' ? 'text/csv' : 'application/x-ndjson')
   }
@@ -73,6 +73,12 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
 async function copyIds(ids: readonly string[]): Promise<void> {
   const isCopied = await copyText(ids.join('\n'))
   toast(isCopied ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true })
+}
+
+/** The selected rows in the order of the list; those that it does not show come after them. */
+function inOrder(ids: ReadonlySet<string>, rows: Uint32Array): readonly number[] {
+  const shown = rows.filter((row) => ids.has(columns.ids[row] ?? ''))
+  return [...new Set([...shown, ...[...ids].flatMap((id) => columns.rowOf(id) ?? [])])]
 }
 
 const filterValue = queryValue('q', text())

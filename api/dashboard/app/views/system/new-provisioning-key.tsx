@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { omitEmpty } from '../../address/omit-empty.ts'
 import { refreshAnswers } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
@@ -35,7 +35,8 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
   const [draft, setDraft] = useState({ name: '', group: '', limit: '100', ids: '', days: '7' })
   const [type, setType] = useState('mqtt_device')
   const [approval, setApproval] = useState(false)
-  const [idempotencyKey] = useState(newIdempotencyKey)
+  // Another draft is another request; the same one sent again is the same.
+  const idempotencyKey = useMemo(newIdempotencyKey, [JSON.stringify([draft, type, approval])])
   const [key, setKey] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
     const body = {

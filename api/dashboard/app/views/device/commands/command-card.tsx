@@ -6,7 +6,7 @@ import { useWrite } from '../../../data/writes.ts'
 import { Age } from '../../../parts/age.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { personText } from '../../../parts/person-text.ts'
-import { plainText } from '../../../parts/plain-text.ts'
+import { plainJson, plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
 import { Stepper } from './stepper.tsx'
@@ -99,7 +99,7 @@ function Json({ name, value }: { readonly name: string; readonly value: unknown 
     <details>
       <summary>{name}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable by keys. */}
-      <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+      <pre tabIndex={0}>{plainJson(value)}</pre>
     </details>
   )
 }

@@ -19,8 +19,6 @@ const t = words({
   ask: ['An admin issues tokens.', 'Tokens stellt ein Admin aus.'],
 })
 
-const PLACE_OF_TOKEN = '$TOKEN'
-
 export function NeverReported({ device }: { readonly device: DeviceBody }) {
   const { device_id: deviceId, created_at: registeredAt } = device
   const [token, setToken] = useState<string | undefined>(undefined)
@@ -36,7 +34,7 @@ export function NeverReported({ device }: { readonly device: DeviceBody }) {
       </Empty>
       <Ladder {...{ deviceId, registeredAt, endpoint }} />
       {mayIssue && <TokenPanel deviceId={deviceId} token={token} onToken={setToken} />}
-      <Programs on="device" endpoint={endpoint} deviceId={deviceId} token={token ?? PLACE_OF_TOKEN} />
+      <Programs on="device" endpoint={endpoint} deviceId={deviceId} token={token} />
     </div>
   )
 }

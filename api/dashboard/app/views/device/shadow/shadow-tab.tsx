@@ -66,11 +66,11 @@ export default function ShadowTab({ device }: TabProps) {
     if (edits.length === 0) setBase(undefined)
   }, [edits.length])
   const isReadOnly = !may('setDesiredState') || device.status === 'decommissioned'
-  const edit = (next: Edit) => {
-    setBase((before) => before ?? now)
-    setEdits((before) => withEdit(before, next))
+  const several = (list: readonly Edit[], on = now) => {
+    setBase((before) => before ?? on)
+    setEdits((before) => list.reduce(withEdit, before))
   }
-  const several = (list: readonly Edit[]) => list.forEach(edit)
+  const edit = (next: Edit) => several([next])
   return (
     <div class="stack">
       <AnswerArea answer={answer}>
@@ -122,7 +122,11 @@ export default function ShadowTab({ device }: TabProps) {
                 />
               </>
             ) : view.value === 'json' ? (
-              <ShadowJson document={document} onEdits={isReadOnly ? undefined : several} />
+              <ShadowJson
+                document={document}
+                onEdits={isReadOnly ? undefined : several}
+                hasEdits={edits.length > 0}
+              />
             ) : (
               <>
                 {Object.keys(document.desired).length + Object.keys(document.reported).length === 0 && (
