@@ -5,7 +5,7 @@ import { type DeviceId, Micros, type Millis, type RuleId } from '../../../schema
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertSeverity, AlertState } from '../../../schemas/vocabulary.ts'
 import { countSeverity, mergeAlertCounts, NO_ALERT_COUNTS } from '../../domain/alert/alert-results.ts'
-import { type Alert, type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
+import { type Alert, openOf } from '../../domain/alert/alerts-part.ts'
 import { type AlertSource, alertBody, alertMessage, noticeOf } from '../../domain/alert/body.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
 import { type Move, phaseOf } from '../../domain/alert/decide.ts'
@@ -122,8 +122,8 @@ interface FleetEffects {
     move: Move,
     about: FleetContext & {
       readonly before: FleetInstance
+      readonly after: FleetInstance
       readonly by: Author | undefined
-      readonly alerts: Alerts
     },
   ): void
 }
@@ -134,10 +134,10 @@ export function fleetEffects(): FleetEffects {
     feed: [],
     history: [],
     notices: [],
-    moved({ event, alert, notice }, { before, by, ...about }) {
+    moved({ event, alert, notice }, { before, after, by, ...about }) {
       const { now } = about
       const place = placeOf(before)
-      const how = displayedAs(alert, { ...before, alerts: about.alerts }, about)
+      const how = displayedAs(alert, after, about)
       const body = alertBody(alert, place, how)
       const name = alertEventOf(event, alert, before.alerts)
       const { comments: _, ...told } = body
