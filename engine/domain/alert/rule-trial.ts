@@ -1,5 +1,6 @@
 // Tests a rule on a device's past: stored points and moves are judged by the same functions as live ones, at the time of the
 // event.
+import type { Leaf } from '../../../schemas/alert-condition.ts'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { Fields } from '../telemetry/fields.ts'
@@ -77,6 +78,12 @@ export function tryRule(
   return trial.result()
 }
 
+/** Whether the leaf is true of values that are too low, such as this one. */
+function isBelow(leaf: Leaf, low: number): boolean {
+  if (leaf.kind === 'range') return leaf.min !== undefined && low < leaf.min
+  return 'op' in leaf && leaf.op.startsWith('<')
+}
+
 class Trial {
   readonly #watch: Watch
   readonly #createdAt: Millis
@@ -111,9 +118,9 @@ class Trial {
     if (event.kind === 'value') {
       const fields = new Fields()
       fields.add(event.metric, event.metric, event.value)
-      const isFlagged = watch.feedReports([{ at, fields }], at)
+      if (watch.feedReports([{ at, fields }], at)) this.#judge(watch.takeFlagged(), at)
+      // A value that ends an alert is none of its values.
       this.#recordPeaks(event.metric)
-      if (isFlagged) this.#judge(watch.takeFlagged(), at)
       return
     }
     if (event.kind === 'status') {
@@ -136,7 +143,7 @@ class Trial {
   result(): RuleTrial {
     const episodes = [...this.#episodes.values()].map(({ alert, low, high }): Episode => {
       const { leaf } = this.#watch.fit.leaves[this.#placeOf(alert)] ?? {}
-      const peak = leaf !== undefined && 'op' in leaf && leaf.op.startsWith('<') ? low : high
+      const peak = leaf !== undefined && isBelow(leaf, low) ? low : high
       return {
         startedAt: alert.startedAt,
         firedAt: alert.firedAt,
