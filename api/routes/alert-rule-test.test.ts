@@ -144,7 +144,7 @@ test('the peak of a range lies on the side that the value left it, and is no val
   expect((await ask({ condition: isZero })).body.episodes).toMatchObject([{ peak: -1 }])
 })
 
-test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
+test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync', 'deployment_failed'])(
   'a rule about %s cannot be tried',
   async (kind) => {
     const { ask } = await open()
@@ -153,6 +153,7 @@ test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
       dead_letter: {},
       fleet_metric: { metric: 't', agg: 'avg', op: '>', value: 1 },
       out_of_sync: { for_sec: 1 },
+      deployment_failed: { of: 'deployment' },
     }[kind]
     const { status, body } = await ask({ condition: { kind, ...fields } })
     expect([status, body.code]).toEqual([422, 'NOT_TESTABLE'])

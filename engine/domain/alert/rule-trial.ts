@@ -8,6 +8,7 @@ import { type Alert, NO_ALERTS } from './alerts-part.ts'
 import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
+import { isDeploymentLeaf } from './fleet-scope.ts'
 import { judgeAll, judgeRules, type WatchedContext } from './judge.ts'
 import { leafOfAlert, leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
@@ -57,7 +58,11 @@ export function untestableKind({ condition, clear }: Pick<Rule, 'condition' | 'c
   const leaves = [...leavesOf(condition), ...(clear === null ? [] : leavesOf(clear))]
   const inner = leaves.map((leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf))
   const leaf = inner.find(
-    (leaf) => !TESTABLE.has(leaf.kind) || (leaf.kind === 'state' && leaf.connected !== undefined),
+    (leaf) =>
+      !TESTABLE.has(leaf.kind) ||
+      (leaf.kind === 'state' && leaf.connected !== undefined) ||
+      // The history of a device tells of its own jobs only.
+      isDeploymentLeaf(leaf),
   )
   return leaf?.kind === 'state' ? 'state with connected' : leaf?.kind
 }
