@@ -21,7 +21,7 @@ import type { Author } from '../../domain/shadow/record.ts'
 import type { AlertCounts } from '../../ports/alerts.ts'
 import { type FeedEvent, FLEET } from '../../ports/feed.ts'
 import type { Notice } from '../../ports/notices.ts'
-import { alertEventOf } from '../shard/alert-effects.ts'
+import { alertEventOf, alertMoveBody } from '../shard/alert-effects.ts'
 import { versionOf } from '../shard/history-rows.ts'
 
 /** What else is known about an instance. */
@@ -140,8 +140,6 @@ export function fleetEffects(): FleetEffects {
       const how = displayedAs(alert, after, about)
       const body = alertBody(alert, place, how)
       const name = alertEventOf(event, alert, before.alerts)
-      const { comments: _, ...told } = body
-      const actor = by === undefined ? null : { type: by.kind, id: by.id }
       effects.feed.push({ kind: 'alert', event: name, deviceId: FLEET, at: now, alert: body })
       effects.history.push(
         writtenRow({
@@ -150,7 +148,7 @@ export function fleetEffects(): FleetEffects {
           // The number keeps the moves of one alert in order. Moves of other alerts differ by their version.
           at: Micros(now * 1_000 + (effects.history.length % 1_000)),
           version: versionOf(SWEPT, alert.id, alert.revision),
-          body: { event: name, ...told, actor },
+          body: alertMoveBody(name, body, { alert, before: before.alerts, by }),
         }),
       )
       if (notice === undefined) return
