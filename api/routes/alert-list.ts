@@ -42,7 +42,7 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
   return {
     // Records keep some alerts for longer than the history does.
     total: others.total + Math.max(kept.total, past.total + unstored),
-    alerts: sortAlerts([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
+    alerts: sortAlerts([...others.alerts, ...kept.alerts, ...older.map((body) => fromHistory(body))], query),
   }
 }
 

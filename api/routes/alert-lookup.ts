@@ -1,7 +1,8 @@
 // An alert by its id: where to look for it, whether the caller may see it, and how it is shown.
 import { deviceOfAlert, isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
-import { AlertId, type DeviceId, toIso } from '../../schemas/ids.ts'
-import type { JsonObject } from '../../schemas/json.ts'
+import type { HistoryRow } from '../../engine/ports/history.ts'
+import { AlertId, type DeviceId, toIso, toMillis } from '../../schemas/ids.ts'
+import { isObject, type JsonObject } from '../../schemas/json.ts'
 import { ALERT_STATES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
@@ -62,7 +63,17 @@ export async function alertBodies(
 
 export const alertNotFound = () => refused('NOT_FOUND', { message: 'no such alert' })
 
-/** The alert as it was after this change. */
-export function fromHistory({ event: _, actor: __, ...body }: JsonObject): JsonObject {
-  return { ...body, comments: [] }
+/** The alert as it was after this change, with the comments of `moves`, of which the newest is the first. */
+export function fromHistory(
+  { event: _, actor: __, comment: ___, ...body }: JsonObject,
+  moves: readonly HistoryRow[] = [],
+): JsonObject {
+  const comments = moves
+    .toReversed()
+    .flatMap(({ at, body: { comment, actor } }) =>
+      typeof comment === 'string' && isObject(actor)
+        ? [{ at: toIso(toMillis(at)), by: String(actor['id']), text: comment }]
+        : [],
+    )
+  return { ...body, comments }
 }

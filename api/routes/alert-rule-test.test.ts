@@ -135,7 +135,16 @@ test('the peak is one of the values that the alert is about', async () => {
   expect((await ask({ condition: both })).body.episodes).toMatchObject([{ peak: 30 }])
 })
 
-test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
+test('the peak of a range lies on the side that the value left it, and is no value from inside', async () => {
+  const { ask, points } = await open()
+  await points({ t: [5, -1, -4, 9] })
+  const range = { kind: 'range', metric: 't', min: 0, max: 10 }
+  expect((await ask({ condition: range })).body.episodes).toMatchObject([{ peak: -4 }])
+  const isZero = { kind: 'threshold', metric: 't', op: '==', value: -1 }
+  expect((await ask({ condition: isZero })).body.episodes).toMatchObject([{ peak: -1 }])
+})
+
+test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync', 'deployment_failed'])(
   'a rule about %s cannot be tried',
   async (kind) => {
     const { ask } = await open()
@@ -144,6 +153,7 @@ test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
       dead_letter: {},
       fleet_metric: { metric: 't', agg: 'avg', op: '>', value: 1 },
       out_of_sync: { for_sec: 1 },
+      deployment_failed: { of: 'deployment' },
     }[kind]
     const { status, body } = await ask({ condition: { kind, ...fields } })
     expect([status, body.code]).toEqual([422, 'NOT_TESTABLE'])

@@ -95,7 +95,7 @@ export function alertRoutes(services: Services): readonly Route[] {
       const timeline = rows.map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
       const [last] = rows
       // If the record has dropped the alert, it is shown as it was after its last change.
-      const shown = alert ?? (last === undefined ? undefined : fromHistory(last.body))
+      const shown = alert ?? (last === undefined ? undefined : fromHistory(last.body, rows))
       if (shown === undefined) return alertNotFound()
       const [body] = await alertBodies(services, [shown])
       return answer(200, { ...body, timeline })

@@ -8,7 +8,8 @@ const EPISODES = 20
 /** An interval too long to count as flapping. */
 const APART_MS = 700_000
 
-async function open() {
+/** `comment` is written when somebody acknowledges the first alert of `a`. */
+async function open({ comment }: { readonly comment?: string } = {}) {
   const harness = openHarness()
   const { engine, clock } = harness
   const ids = [await harness.device('a', { group: 'plant/a' }), await harness.device('b', { group: 'mill' })]
@@ -19,6 +20,11 @@ async function open() {
   for (let episode = 0; episode < EPISODES; episode++) {
     clock.at += APART_MS
     for (const id of ids) await engine.publish(id, 'telemetry', { t: 11 + episode })
+    if (episode === 0 && comment !== undefined) {
+      const { body } = await harness.request('GET /api/v1/alerts?device_id=a', { token: early.token })
+      const path = `/api/v1/alerts/${body.data[0].alert_id}/ack`
+      await harness.request(`POST ${path}`, { token: early.token, body: { comment } })
+    }
     for (const id of ids) await engine.publish(id, 'telemetry', { t: 5 })
   }
   // The first token has expired.
@@ -65,6 +71,21 @@ test('resolved alerts are listed beyond those that devices keep, each once', asy
   const early = `device_id=a&to=${all.data.at(-2).fired_at}`
   expect(await list(`state=firing,resolved&${early}`)).toMatchObject({ total: 1, data: [{ count: 1 }] })
   expect((await list('state=firing&device_id=a')).total).toBe(0)
+})
+
+test('what people wrote to an alert can be read when its device no longer keeps it', async () => {
+  const { list, ask } = await open({ comment: 'the fan was dirty' })
+  const { data } = await list('state=resolved&device_id=a&sort=fired_at:asc&per_page=1')
+  const { body } = await ask(`GET /api/v1/alerts/${data[0].alert_id}`)
+  const by = body.acknowledged_by
+  expect(by).toMatch(/^usr_/)
+  expect(body.comments).toEqual([{ at: body.acknowledged_at, by, text: 'the fan was dirty' }])
+  expect(body.timeline).toMatchObject([
+    { event: 'alert.resolved' },
+    { event: 'alert.acknowledged', comment: 'the fan was dirty', actor: { id: by } },
+    { event: 'alert.fired' },
+  ])
+  expect([body, ...data].filter((alert) => 'comment' in alert)).toEqual([])
 })
 
 test('a caller sees past alerts of the own groups only', async () => {

@@ -35,7 +35,7 @@ export const listAlerts = {
   operationId: 'listAlerts',
   summary: 'List alerts, by default the open ones',
   description:
-    'Open alerts, and resolved ones for as long as `FLEET_ALERT_RETENTION_DAYS` says. The last 16 resolved ones of each device are there at once, and the only ones while the history cannot be read; older ones have no comments.',
+    'Open alerts, and resolved ones for as long as `FLEET_ALERT_RETENTION_DAYS` says. The last 16 resolved ones of each device are there at once, and the only ones while the history cannot be read; older ones have their comments in `GET /alerts/{alert_id}` only.',
   access: ROLES,
   scope: 'list',
   query: AlertListQuery,

@@ -1,5 +1,6 @@
 // Tests a rule on a device's past: stored points and moves are judged by the same functions as live ones, at the time of the
 // event.
+import type { Leaf } from '../../../schemas/alert-condition.ts'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { Fields } from '../telemetry/fields.ts'
@@ -7,6 +8,7 @@ import { type Alert, NO_ALERTS } from './alerts-part.ts'
 import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
+import { isDeploymentLeaf } from './fleet-scope.ts'
 import { judgeAll, judgeRules, type WatchedContext } from './judge.ts'
 import { leafOfAlert, leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
@@ -56,7 +58,11 @@ export function untestableKind({ condition, clear }: Pick<Rule, 'condition' | 'c
   const leaves = [...leavesOf(condition), ...(clear === null ? [] : leavesOf(clear))]
   const inner = leaves.map((leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf))
   const leaf = inner.find(
-    (leaf) => !TESTABLE.has(leaf.kind) || (leaf.kind === 'state' && leaf.connected !== undefined),
+    (leaf) =>
+      !TESTABLE.has(leaf.kind) ||
+      (leaf.kind === 'state' && leaf.connected !== undefined) ||
+      // The history of a device tells of its own jobs only.
+      isDeploymentLeaf(leaf),
   )
   return leaf?.kind === 'state' ? 'state with connected' : leaf?.kind
 }
@@ -75,6 +81,12 @@ export function tryRule(
   }
   trial.advanceTo(to * 1_000)
   return trial.result()
+}
+
+/** Whether the leaf is true of values that are too low, such as this one. */
+function isBelow(leaf: Leaf, low: number): boolean {
+  if (leaf.kind === 'range') return leaf.min !== undefined && low < leaf.min
+  return 'op' in leaf && leaf.op.startsWith('<')
 }
 
 class Trial {
@@ -111,9 +123,9 @@ class Trial {
     if (event.kind === 'value') {
       const fields = new Fields()
       fields.add(event.metric, event.metric, event.value)
-      const isFlagged = watch.feedReports([{ at, fields }], at)
+      if (watch.feedReports([{ at, fields }], at)) this.#judge(watch.takeFlagged(), at)
+      // A value that ends an alert is none of its values.
       this.#recordPeaks(event.metric)
-      if (isFlagged) this.#judge(watch.takeFlagged(), at)
       return
     }
     if (event.kind === 'status') {
@@ -136,7 +148,7 @@ class Trial {
   result(): RuleTrial {
     const episodes = [...this.#episodes.values()].map(({ alert, low, high }): Episode => {
       const { leaf } = this.#watch.fit.leaves[this.#placeOf(alert)] ?? {}
-      const peak = leaf !== undefined && 'op' in leaf && leaf.op.startsWith('<') ? low : high
+      const peak = leaf !== undefined && isBelow(leaf, low) ? low : high
       return {
         startedAt: alert.startedAt,
         firedAt: alert.firedAt,

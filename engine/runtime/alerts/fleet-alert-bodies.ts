@@ -5,7 +5,7 @@ import { type DeviceId, Micros, type Millis, type RuleId } from '../../../schema
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertSeverity, AlertState } from '../../../schemas/vocabulary.ts'
 import { countSeverity, mergeAlertCounts, NO_ALERT_COUNTS } from '../../domain/alert/alert-results.ts'
-import { type Alert, type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
+import { type Alert, openOf } from '../../domain/alert/alerts-part.ts'
 import { type AlertSource, alertBody, alertMessage, noticeOf } from '../../domain/alert/body.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
 import { type Move, phaseOf } from '../../domain/alert/decide.ts'
@@ -21,7 +21,7 @@ import type { Author } from '../../domain/shadow/record.ts'
 import type { AlertCounts } from '../../ports/alerts.ts'
 import { type FeedEvent, FLEET } from '../../ports/feed.ts'
 import type { Notice } from '../../ports/notices.ts'
-import { alertEventOf } from '../shard/alert-effects.ts'
+import { alertEventOf, alertMoveBody } from '../shard/alert-effects.ts'
 import { versionOf } from '../shard/history-rows.ts'
 
 /** What else is known about an instance. */
@@ -122,8 +122,8 @@ interface FleetEffects {
     move: Move,
     about: FleetContext & {
       readonly before: FleetInstance
+      readonly after: FleetInstance
       readonly by: Author | undefined
-      readonly alerts: Alerts
     },
   ): void
 }
@@ -134,14 +134,12 @@ export function fleetEffects(): FleetEffects {
     feed: [],
     history: [],
     notices: [],
-    moved({ event, alert, notice }, { before, by, ...about }) {
+    moved({ event, alert, notice }, { before, after, by, ...about }) {
       const { now } = about
       const place = placeOf(before)
-      const how = displayedAs(alert, { ...before, alerts: about.alerts }, about)
+      const how = displayedAs(alert, after, about)
       const body = alertBody(alert, place, how)
       const name = alertEventOf(event, alert, before.alerts)
-      const { comments: _, ...told } = body
-      const actor = by === undefined ? null : { type: by.kind, id: by.id }
       effects.feed.push({ kind: 'alert', event: name, deviceId: FLEET, at: now, alert: body })
       effects.history.push(
         writtenRow({
@@ -150,7 +148,7 @@ export function fleetEffects(): FleetEffects {
           // The number keeps the moves of one alert in order. Moves of other alerts differ by their version.
           at: Micros(now * 1_000 + (effects.history.length % 1_000)),
           version: versionOf(SWEPT, alert.id, alert.revision),
-          body: { event: name, ...told, actor },
+          body: alertMoveBody(name, body, { alert, before: before.alerts, by }),
         }),
       )
       if (notice === undefined) return

@@ -13,6 +13,7 @@ import { decodeNotice } from '../../domain/alert/notice.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
 import type { Save } from '../../ports/store.ts'
 import { StandingTime } from '../../testing/standing-time.ts'
 import { START } from '../shard/testing/items.ts'
@@ -32,6 +33,7 @@ function openAlerts(rules: readonly Rule[]) {
   const store = new MemoryStore({ partitionOf })
   const time = new StandingTime(START)
   const saves: Save[] = []
+  const frames: FeedEvent[] = []
   const book = { settings: { revision: 1, rules, silences: [] } }
   const world = {
     /** There are ten members: how many are offline, and the sum of their values. */
@@ -71,7 +73,7 @@ function openAlerts(rules: readonly Rule[]) {
       }
     },
     failures: { all: () => [], isCovered: async () => false },
-    publish: () => {},
+    publish: (events) => void frames.push(...events),
     stored: () => {},
     failed: () => {},
   })
@@ -90,7 +92,7 @@ function openAlerts(rules: readonly Rule[]) {
     saves
       .flatMap((save) => save.notices.map(({ bytes }) => decodeNotice(bytes)))
       .map(({ event, ruleId }) => `${event} ${ruleId}`)
-  return { alerts, world, saves, look, settings, open, time, notices }
+  return { alerts, world, saves, frames, look, settings, open, time, notices }
 }
 
 test('rounds in which nothing changes save nothing', async () => {
@@ -99,6 +101,18 @@ test('rounds in which nothing changes save nothing', async () => {
   const before = saves.length
   await look(30)
   expect(saves.length - before).toBe(0)
+})
+
+test('an alert is firing in everything that says that it fired', async () => {
+  const { look, world, saves, frames } = openAlerts([ruleOf({})])
+  await look()
+  world.offline = 5
+  await look()
+  const notices = saves.flatMap((save) => save.notices.map(({ bytes }) => decodeNotice(bytes).alert))
+  expect(notices).toMatchObject([{ state: 'firing', value: 5 }])
+  expect(frames).toMatchObject([{ event: 'alert.fired', alert: { state: 'firing', value: 5 } }])
+  const rows = saves.flatMap((save) => save.history.map(({ body }) => JSON.parse(body)))
+  expect(rows).toMatchObject([{ event: 'alert.fired', state: 'firing', value: 5 }])
 })
 
 test('a rule about values is judged anew at once when it changes', async () => {

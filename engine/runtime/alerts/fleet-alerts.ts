@@ -287,9 +287,11 @@ export class FleetAlerts {
     const now = this.#ports.clock.now()
     const effects = fleetEffects()
     for (const { before, after, by } of changes) {
-      const about = this.#about(after?.instance ?? before, now)
-      for (const move of after?.moves ?? []) effects.moved(move, { before, by, ...about })
-      if (after !== undefined) effects.feed.push(...fleetPendingEvents(before, after.instance, about))
+      if (after === undefined) continue
+      const { instance } = after
+      const about = { before, after: instance, by, ...this.#about(instance, now) }
+      for (const move of after.moves) effects.moved(move, about)
+      effects.feed.push(...fleetPendingEvents(before, instance, about))
     }
     const documents = changes.map(({ before, after }) =>
       after === undefined ? fleetDocumentRemoval(before) : fleetDocument(after.instance),
@@ -350,7 +352,7 @@ export class FleetAlerts {
   }
 
   #about(instance: FleetInstance, now: Millis, judged: readonly InstanceChange[] = []) {
-    const { ruleId, group, alerts } = instance
+    const { ruleId, group } = instance
     const rule = ruleId === FULL.id ? FULL : this.#rules.ruleOf(ruleId)
     const isFiring = (id: RuleId) => {
       const change = judged.find(({ before }) => before.ruleId === id && before.group === group)
@@ -358,7 +360,7 @@ export class FleetAlerts {
       return other?.alerts.open.some((alert) => alert.ruleId === id) === true
     }
     const sights = this.#sights.get(fleetKey(ruleId, group))
-    return { rule, now, sights, silences: this.#rules.silences, isFiring, alerts }
+    return { rule, now, sights, silences: this.#rules.silences, isFiring }
   }
 
   /** Keeps the newest value of each leaf. A leaf without a value keeps its previous one. */

@@ -2,12 +2,14 @@
 // save that keeps the move.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { Alert, Alerts } from '../../domain/alert/alerts-part.ts'
 import { alertBody, type DisplayedState, noticeOf } from '../../domain/alert/body.ts'
 import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
+import type { Author } from '../../domain/shadow/record.ts'
 import type { AlertEvent, FeedEvent } from '../../ports/feed.ts'
 import type { Notice as SavedNotice } from '../../ports/notices.ts'
 import { type RowPlace, versionOf } from './history-rows.ts'
@@ -43,7 +45,6 @@ export function performAlertMove(
   const name = alertEventOf(event, alert, before?.alerts)
   const body = alertBody(alert, device, how)
   open.feed.push({ kind: 'alert', event: name, deviceId, at: now, alert: body })
-  const { comments: _, ...told } = body
   open.addTimelineRow(
     {
       deviceId,
@@ -51,7 +52,7 @@ export function performAlertMove(
       // Two alerts may move to the same revision at the same moment.
       at: Micros(place.at + place.row),
       version: versionOf(place, alert.id, alert.revision),
-      body: { event: name, ...told, actor: by === undefined ? null : { type: by.kind, id: by.id } },
+      body: alertMoveBody(name, body, { alert, before: before?.alerts, by }),
     },
     name,
   )
@@ -74,13 +75,30 @@ export function alertEventOf(
       return 'alert.severity'
     case 'resolved':
       return 'alert.resolved'
-    default: {
-      const isThis = ({ id }: Alert) => id === alert.id
-      // A resolved alert can still be commented.
-      const known = before?.open.find(isThis) ?? before?.resolved.find(isThis)
-      return known?.acknowledgedAt === undefined && alert.acknowledgedAt !== undefined
+    default:
+      return alertBefore(alert, before)?.acknowledgedAt === undefined && alert.acknowledgedAt !== undefined
         ? 'alert.acknowledged'
         : 'alert.updated'
-    }
   }
+}
+
+/** The move as the history keeps it: with the comment that it added, but without those from before. */
+export function alertMoveBody(
+  event: AlertEvent,
+  { comments: _, ...told }: JsonObject,
+  {
+    alert,
+    before,
+    by,
+  }: { readonly alert: Alert; readonly before: Alerts | undefined; readonly by: Author | undefined },
+): JsonObject {
+  const known = alertBefore(alert, before)?.comments.length ?? 0
+  const [added] = alert.comments.slice(known)
+  const comment = added === undefined ? {} : { comment: added.text }
+  return { event, ...told, ...comment, actor: by === undefined ? null : { type: by.kind, id: by.id } }
+}
+
+/** A resolved alert can still be commented. */
+function alertBefore({ id }: Alert, before: Alerts | undefined): Alert | undefined {
+  return [...(before?.open ?? []), ...(before?.resolved ?? [])].find((each) => each.id === id)
 }
