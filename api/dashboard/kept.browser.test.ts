@@ -238,20 +238,6 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await suite.admin.call('DELETE', `/views/${String(body['view_id'])}`)
   })
 
-  test('the theme and the language that were chosen stay', async () => {
-    const { page } = await suite.open('/me')
-    await page.getByLabel('Theme').selectOption('dark')
-    await page.getByLabel('Language').selectOption('de')
-    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
-    await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
-    await until(
-      'the page is dark',
-      async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
-    )
-    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
-  })
-
   test('a file of selected devices has the order of the list', async () => {
     const { page } = await suite.open('/devices?q=id:oven&sort=-id')
     await page.getByRole('checkbox', { name: /oven-1/ }).check()
@@ -283,6 +269,21 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await bound.waitFor({ state: 'detached' })
     await tags.click()
     await page.waitForURL(/tags/)
+  })
+
+  // The last one: the pages of the same person are in German after it.
+  test('the theme and the language that were chosen stay', async () => {
+    const { page } = await suite.open('/me')
+    await page.getByLabel('Theme').selectOption('dark')
+    await page.getByLabel('Language').selectOption('de')
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await until(
+      'the page is dark',
+      async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
+    )
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
   })
 })
 

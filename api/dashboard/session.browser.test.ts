@@ -357,7 +357,7 @@ const PARAMETERS = [
 ].flatMap((names) => names.split(' '))
 
 /** A control of each view, and the operation that it is for. */
-const CONTROLS: readonly (readonly [string, 'button' | 'link', string, OperationId])[] = [
+const CONTROLS: readonly (readonly [string, 'button' | 'link' | 'textbox', string, OperationId])[] = [
   ['/devices', 'link', 'Connect a device', 'registerDevice'],
   ['/devices', 'link', 'Commands', 'sendCommand'],
   ['/devices/robot-1', 'button', 'Command', 'sendCommand'],
@@ -370,7 +370,7 @@ const CONTROLS: readonly (readonly [string, 'button' | 'link', string, Operation
   ['/alerts/channels', 'button', 'New channel', 'createChannel'],
   ['/rollouts', 'button', 'New rollout', 'createDeployment'],
   ['/rollouts/firmware', 'button', 'Upload', 'uploadFirmware'],
-  ['/commands/new', 'button', 'Preview recipients', 'broadcastCommand'],
+  ['/commands/new', 'textbox', 'Command name', 'broadcastCommand'],
   ['/system', 'link', 'Device types', 'listDeviceTypes'],
   ['/system', 'link', 'Dead letters', 'listDeadLetters'],
   ['/system', 'link', 'Audit', 'listAudit'],

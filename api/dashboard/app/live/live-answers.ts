@@ -1,5 +1,5 @@
-// Answers that are asked for again when the socket tells of a change. Many events in one second ask once, and those of a pause
-// when the page goes on.
+// Answers that are asked for again when the socket tells of a change, and once when it begins to: they may be older than its
+// first word. Many events in one second ask once, and those of a pause when the page goes on.
 import { useEffect, useRef } from 'preact/hooks'
 import type { OperationId } from '../../../../schemas/client/calls.ts'
 import { may } from '../data/access.ts'
@@ -16,13 +16,10 @@ export function useLiveAnswers(watch: Watch | undefined, ids: readonly Operation
   useEffect(() => () => clearTimeout(timer.current), [])
   // A channel is open to the same roles as the answers that it renews.
   useWatch(watch === undefined || !ids.some(may) ? undefined : { snapshot: false, ...watch }, () => {
-    if (isPaused.peek()) {
-      isOutdated.current = true
-      return
-    }
     timer.current ??= setTimeout(() => {
       timer.current = undefined
-      refreshAnswers(...ids)
+      if (isPaused.peek()) isOutdated.current = true
+      else refreshAnswers(...ids)
     }, PAUSE_MS)
   })
   useEffect(() => {

@@ -66,6 +66,7 @@ test('a tab that nobody looks at keeps the alerts only, and learns on its return
   nameOf('logs')
   const late = event('logs', 1)
   said()
+  all.handOver()
   all.rest(true)
   expect(said()).toEqual(['unsubscribe', 'unsubscribe'])
   // What is mounted meanwhile waits, too, and what was under way is nobody's any more.
@@ -74,17 +75,21 @@ test('a tab that nobody looks at keeps the alerts only, and learns on its return
   expect([said(), all.handOver()]).toEqual([[], []])
   all.rest(false)
   expect(said()).toEqual(['subscribe logs', 'subscribe devices', 'subscribe events'])
-  // The device comes with its snapshot, and the events were never seen.
-  expect(all.handOver()).toEqual([{ id: 'logs', events: [], dropped: 0, hasGap: true }])
+  // The device comes with its snapshot, and the events begin.
+  expect(all.handOver()).toEqual([
+    { id: 'logs', events: [], dropped: 0, hasGap: true },
+    { id: 'events', events: [], dropped: 0, hasGap: false },
+  ])
   expect(all.handOver()).toEqual([])
 })
 
-test('after a lost connection everything is asked for again, and a gap is told', () => {
+test('after a lost connection everything is asked for again, and a gap is told, as is the beginning', () => {
   const { all, said } = subscriptions()
   all.watch('logs', LOGS)
   expect(said()).toEqual([])
   all.connected()
-  expect([said(), all.handOver()]).toEqual([['subscribe logs'], []])
+  expect(said()).toEqual(['subscribe logs'])
+  expect(all.handOver()).toEqual([{ id: 'logs', events: [], dropped: 0, hasGap: false }])
   all.lost()
   all.unwatch('nobody')
   all.connected()

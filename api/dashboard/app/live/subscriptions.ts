@@ -3,7 +3,7 @@
 // - Watches that ask for the same without a snapshot share one subscription; those with one need a snapshot each.
 // - At most as many are open at once as the service allows; the others wait for a place.
 // SU1. Whoever was not subscribed for a time is told: it may have missed something, and reads again what it shows. Who gets
-//      a snapshot needs no word.
+//      a snapshot needs no word. The beginning is told, too: the page asks for what it shows before it is subscribed.
 // SU2. While nobody has looked at the page for long, only what the page counts for everybody stays subscribed.
 import { LIMITS } from '../limits.ts'
 import type { Batch, LiveEvent, Watch } from './messages.ts'
@@ -29,6 +29,7 @@ interface Subscription {
   /** The name of it on the socket, while it is open there. */
   openAs: string | undefined
   wasOpen: boolean
+  hasBegun: boolean
   hasGap: boolean
 }
 
@@ -53,7 +54,7 @@ export class Subscriptions {
     else
       this.#all.set(key, {
         ...{ key, watch, watchers: new Set([id]), events: [], dropped: 0 },
-        ...{ openAs: undefined, wasOpen: false, hasGap: false },
+        ...{ openAs: undefined, wasOpen: false, hasBegun: false, hasGap: false },
       })
     this.#settle()
   }
@@ -106,11 +107,12 @@ export class Subscriptions {
   handOver(): readonly Batch[] {
     const batches: Batch[] = []
     for (const one of this.#all.values()) {
-      const { events, dropped, hasGap } = one
-      if (events.length === 0 && dropped === 0 && !hasGap) continue
+      const { events, dropped, hasBegun, hasGap } = one
+      if (events.length === 0 && dropped === 0 && !hasBegun && !hasGap) continue
       for (const id of one.watchers) batches.push({ id, events, dropped, hasGap })
       one.events = []
       one.dropped = 0
+      one.hasBegun = false
       one.hasGap = false
     }
     return batches
@@ -127,7 +129,9 @@ export class Subscriptions {
       // A name of its own, so that what is still under way to an earlier subscription does not count for this one.
       one.openAs = `s${this.#names}`
       this.#open.set(one.openAs, one)
-      one.hasGap ||= one.wasOpen && one.watch.snapshot === false // by SU1
+      const isTold = one.watch.snapshot === false // by SU1
+      one.hasBegun ||= isTold && !one.wasOpen
+      one.hasGap ||= isTold && one.wasOpen
       one.wasOpen = true
       this.#send({ type: 'subscribe', id: one.openAs, snapshot: true, ...one.watch })
     }
