@@ -59,7 +59,7 @@ describe('the page of the dashboard', () => {
   )
 
   test.each([
-    ...['/api', '/api/v1/nothing', '/ws/nothing', '/docs/nothing', '/problems/nothing', '/metrics/x', '/livez/x'],
+    ...['/api', '/api/v1/nothing', '/ws/x', '/docs/nothing', '/problems/nothing', '/metrics/x', '/livez/x'],
     ...[
       '/readyz/x',
       '/healthz/x',
