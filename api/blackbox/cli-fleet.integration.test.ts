@@ -8,8 +8,6 @@ import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 
-/** Each command is a process, and a test starts up to ten. */
-
 const harness = new ServiceHarness()
 const cli = openCliHarness()
 const folder = mkdtempSync(join(tmpdir(), 'fleet-import-'))

