@@ -1,5 +1,5 @@
 // /alerts/rules: everyone may read. An admin may write all rules, an operator those whose target is within their groups.
-import { isTargetWithin, namedDevices, namedGroup } from '../../engine/domain/alert/target.ts'
+import { isTargetWithin, isWithin, namedDevices, namedGroup } from '../../engine/domain/alert/target.ts'
 import type { AlertChangeOutcome, Rule } from '../../engine/ports/alerts.ts'
 import type { EditRuleBody, RuleBody } from '../../schemas/alert-rule.ts'
 import { RuleId } from '../../schemas/ids.ts'
@@ -12,7 +12,7 @@ import {
   replaceAlertRule,
 } from '../../schemas/operations/alert-rules.ts'
 import type { Caller } from '../auth/caller.ts'
-import { isInScope, scopeOf, sharesDevices } from '../auth/scope.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
 import { refuseChangedFields } from '../http/immutable-fields.ts'
@@ -138,14 +138,15 @@ async function bodiesOf(
   })
 }
 
-/** A rule that can be about none of the caller's devices, by the devices or the group that it names, is hidden from the caller. */
+/** A rule whose target names only devices or a group outside the caller's groups is hidden from the caller. */
 function isVisible({ engine }: Services, { target }: Rule, user: Caller): boolean {
   const scope = scopeOf(user)
   if (scope === undefined) return true
   const named = namedDevices(target)
   if (named !== undefined) return named.some((id) => isInScope(engine.devices.summary(id)?.group, scope))
-  const group = namedGroup(target)
-  return group === undefined || sharesDevices(group, scope)
+  if (target.type !== 'group' || typeof target.value !== 'string') return true
+  const { value } = target
+  return scope.some((root) => isWithin(value, root))
 }
 
 function visibleRule(services: Services, id: string, user: Caller): Rule | undefined {

@@ -14,7 +14,7 @@ import {
   listSilences,
 } from '../../schemas/operations/silences.ts'
 import type { Caller } from '../auth/caller.ts'
-import { isInScope, scopeOf, sharesDevices } from '../auth/scope.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { createFor } from '../http/repeats.ts'
@@ -171,7 +171,7 @@ function isVisible({ engine }: Services, { matchers }: Silence, user: Caller): b
   if (scope === undefined) return true
   const { device_id: id, group } = matchers
   if (id !== undefined) return isInScope(engine.devices.summary(id as never)?.group, scope)
-  return group === undefined || sharesDevices(group, scope)
+  return group === undefined || scope.some((root) => isWithin(group, root))
 }
 
 function isOutside({ engine }: Services, { device_id: id, group }: SilenceMatchers, user: Caller): boolean {
