@@ -5,9 +5,8 @@ export function errorText(thrown: unknown): string {
 
 /** The same for `fetch`, whose message `fetch failed` says nothing, but its cause does. */
 export function fetchErrorText(thrown: unknown): string {
-  const cause = thrown instanceof Error ? thrown.cause : undefined
-  if (!(cause instanceof Error)) return errorText(thrown)
-  // If all addresses of a name were tried in vain, there is only a code.
-  const { code } = cause as { code?: unknown }
-  return cause.message || String(code)
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown
+  // Node's system errors have a code, and nothing else if all addresses of a name were tried in vain.
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' ? code : errorText(cause)
 }

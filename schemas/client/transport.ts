@@ -1,4 +1,5 @@
 // Sends a call, waits for its answer up to a timeout, and retries where that is safe and may help.
+import { fetchErrorText } from '../error-text.ts'
 import { parseJson } from '../json.ts'
 import type { Problem } from '../problem.ts'
 import { ConnectionError, RefusalError } from './errors.ts'
@@ -99,7 +100,7 @@ async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): P
       ? new ConnectionError('timeout', `${host} did not answer within ${timeoutMs / 1000} s`, {
           cause: error,
         })
-      : new ConnectionError('unreachable', `${host} cannot be reached: ${reasonOf(error)}`, { cause: error })
+      : new ConnectionError('unreachable', `${host} cannot be reached: ${fetchErrorText(error)}`, { cause: error })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
@@ -130,13 +131,4 @@ function toRetryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
-}
-
-/** The message `fetch failed` says nothing, but its cause does. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error
-  if (!(cause instanceof Error)) return String(cause)
-  // Node's system errors have a code.
-  const { code } = cause as { code?: unknown }
-  return typeof code === 'string' ? code : cause.message
 }
