@@ -1,5 +1,5 @@
 // Saved views: the present address under a name, for oneself or for everybody. A view is an address and grants nothing.
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { ALL_VIEWS } from '../../data/saved-views.ts'
@@ -53,10 +53,10 @@ export default function ViewsDialog({ onClose }: { readonly onClose: () => void 
 function SaveForm() {
   const [name, setName] = useState('')
   const [shared, setShared] = useState(false)
-  const [key, setKey] = useState(newIdempotencyKey)
+  // Another draft is another request; the same one sent again is the same. Once it is saved, the name is another.
+  const idempotencyKey = useMemo(newIdempotencyKey, [name, shared])
   const write = useWrite(async () => {
-    await fleet.createView({ body: { name: name.trim(), shared, ...presentAddress() }, idempotencyKey: key })
-    setKey(newIdempotencyKey())
+    await fleet.createView({ body: { name: name.trim(), shared, ...presentAddress() }, idempotencyKey })
     setName('')
     refreshAnswers('listViews')
   })
@@ -66,24 +66,14 @@ function SaveForm() {
         <Field
           label={t('name')}
           value={name}
-          onValue={(typed) => {
-            setName(typed)
-            setKey(newIdempotencyKey())
-          }}
+          onValue={setName}
           error={write.error.value}
           pointer="/name"
           maxLength={100}
           required
           autocomplete="off"
         />
-        <CheckField
-          label={t('share')}
-          isOn={shared}
-          onValue={(isOn) => {
-            setShared(isOn)
-            setKey(newIdempotencyKey())
-          }}
-        />
+        <CheckField label={t('share')} isOn={shared} onValue={setShared} />
         <Button kind="primary" type="submit" icon="save" write={write}>
           {t('save')}
         </Button>
