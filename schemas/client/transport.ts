@@ -100,7 +100,9 @@ async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): P
       ? new ConnectionError('timeout', `${host} did not answer within ${timeoutMs / 1000} s`, {
           cause: error,
         })
-      : new ConnectionError('unreachable', `${host} cannot be reached: ${fetchErrorText(error)}`, { cause: error })
+      : new ConnectionError('unreachable', `${host} cannot be reached: ${fetchErrorText(error)}`, {
+          cause: error,
+        })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
